@@ -100,7 +100,7 @@ export function countCells(bytes: Uint8Array): number {
   return countVarints(bytes, findColumns(bytes)[0])
 }
 
-/** Indexes and types, and of the other columns only those that are wanted: a picture needs one. The others are empty. */
+/** Indexes and types, and of the other columns only the requested ones: a picture needs one. The others are empty. */
 export function decodeColumns(
   bytes: Uint8Array,
   wanted: { readonly value: boolean; readonly owner: boolean },

@@ -25,7 +25,7 @@ export type OrganismRows = {
   /** Checks this many organisms after an id, and removes those that were last seen at or before this tick. */
   removeGone(afterId: number, lastTick: number, limit: number, tx: Transaction): Promise<RemovedOrganisms>
   read(id: number): Promise<OrganismRow | null>
-  /** Lineages of those of these organisms that are known. */
+  /** Lineages of these organisms, as far as they are known. */
   lineagesOf(ids: readonly number[]): Promise<{ readonly id: number; readonly lineage: number }[]>
   /** The organism, its parent, and so on. */
   ancestors(id: number, limit: number): Promise<OrganismRow[]>

@@ -56,7 +56,7 @@ export class IndexedEnvironment implements EnvironmentReader {
     return { tickStart, tickEnd, ticks: Math.min(ticks, most({ tickStart, tickEnd }, interval)) }
   }
 
-  /** Ticks of a strategy with tables of its own are known by their range only. */
+  /** Ticks of a strategy with its own tables are only known by their range. */
   async nearest(tick: number): Promise<NearestTicks> {
     const found = await this.#database.environmentTicks.nearest(wholeNumber('tick', tick, { min: 0 }))
     const range = found.before === null || found.after === null ? await this.range() : null

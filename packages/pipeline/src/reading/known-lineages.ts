@@ -4,7 +4,7 @@ import type { IndexDatabase } from '../databases/index-database.ts'
 const MOST_KNOWN = 100_000
 const ASKED_AT_ONCE = 5_000
 
-/** Lineages of organisms, which never change: a viewer asks for those of every tick it plays. */
+/** Lineages of organisms, which never change: a viewer requests those of every tick it plays. */
 export class KnownLineages {
   readonly #database: IndexDatabase
   readonly #known = new Map<number, number>()
@@ -13,7 +13,7 @@ export class KnownLineages {
     this.#database = database
   }
 
-  /** In the order of the ids; 0 where one is not known. */
+  /** In the order of the ids; 0 if one is unknown. */
   async of(ids: Int32Array): Promise<Int32Array> {
     const lineages = new Int32Array(ids.length)
     const found = new Map<number, number>()

@@ -46,7 +46,7 @@ export type EnvironmentReader = {
   bytes(tick: number): Promise<Uint8Array | null>
   /** Cells of a tick as the index stores them, which may be compressed. */
   packed(tick: number): Promise<PackedBytes | null>
-  /** Same as `packed`, but not verified: whoever decodes them must. It reads a row and does nothing else. */
+  /** Same as `packed`, but not verified: the code that decodes them must do that. It only reads a row. */
   stored(tick: number): Promise<PackedBytes | null>
   /** Cells of a tick or of a region, or null if the tick is not indexed. */
   cells(tick: number, region?: Region): Promise<Cells | null>
@@ -104,7 +104,7 @@ export type OrganismReader = {
   facts(id: number): Promise<OrganismFacts | null>
   /** State of an organism in a tick; undefined: it is not alive then; null: the tick is not indexed. */
   oneAt(id: number, tick: number): Promise<Organism | undefined | null>
-  /** Lineages of organisms by their ids, in the same order; 0 where one is not known. */
+  /** Lineages of organisms by their ids, in the same order; 0 if one is unknown. */
   lineagesOf(ids: Int32Array): Promise<Int32Array>
   /** States of an organism over time, the oldest first: at most `limit` (default 1000), evenly sampled. */
   life(id: number, query?: LifeQuery): Promise<readonly { readonly tick: number; readonly state: Organism }[]>

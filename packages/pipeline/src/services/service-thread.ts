@@ -10,7 +10,7 @@ import { type FromWorker, type ToWorker, toSent, type WorkerSetup } from './work
 const STATUS_MS = 200
 
 const toldOf = new Map<string, string>()
-/** Error that ended the service. */
+/** The inside of a thread that runs one service (`worker-service.ts` is the outside). */
 let lastError: Error | undefined
 
 export async function runService({ service: config, resources: given, folder, outlets }: WorkerSetup): Promise<void> {
@@ -27,7 +27,7 @@ export async function runService({ service: config, resources: given, folder, ou
     await service.ended()
     clearInterval(timer)
     tellStatus(service)
-    // Before the word of the end: what was put arrives first.
+    // Before the end is reported: items that were put arrive first.
     for (const sender of senders.values()) sender.close()
     tell({ type: 'ended', error: service.state === 'ERROR' && lastError ? toSent(lastError) : null })
   } catch (error) {
@@ -42,11 +42,14 @@ function obey(service: Service, { type }: ToWorker): void {
   if (type === 'pause') service.pause()
   else if (type === 'resume') service.resume()
   else if (type === 'clearErrors') service.clearErrors()
-  // The outside has its own deadline, and ends the thread when that is over.
+  // The outside has its own deadline, and ends the thread after that.
   else void service.stop({ timeoutMs: 2 ** 31 - 1 })
 }
 
-/** A failure that ends the service is told with its end, and one at its start with that. One that repeats is told once. */
+/**
+ * A failure that ends the service is reported with its end, and one at its start with that. A repeated one is reported
+ * once.
+ */
 function heard(event: ServiceEvent): void {
   if (event.type === 'recovered') toldOf.clear()
   if (event.type !== 'error') return
@@ -59,7 +62,7 @@ function heard(event: ServiceEvent): void {
 
 function tellStatus(service: Service): void {
   const { metrics, healthy, waitingFor, bindings, errors, state } = service.status()
-  // What ended the service is told with its end.
+  // What ended the service is reported with its end.
   const standing = errors.filter(({ action }) => action !== 'run')
   const isWell = healthy || (state === 'ERROR' && standing.length === 0)
   const sent = standing.map(({ at, action, error }) => ({ at, action, error: toSent(error) }))
@@ -70,7 +73,7 @@ function tell(message: FromWorker): void {
   parentPort?.postMessage(message)
 }
 
-/** Starts, stops and failures of the service are logged outside, where they are told. */
+/** Starts, stops and failures of the service are logged outside, where they are reported. */
 function forwardingLogger(): Logger {
   const forward = (level: 'warn' | 'error', fields: object, message: string): void => {
     if (!('action' in fields)) tell({ type: 'log', level, fields: sendable(fields), message })

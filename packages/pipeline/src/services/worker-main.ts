@@ -1,4 +1,4 @@
-/** Entry of every thread: of one that runs a service, and of one that makes tiles. Each loads only what it needs. */
+/** Entry of every thread: those that run a service, and those that render tiles. Each loads only what it needs. */
 import { workerData } from 'node:worker_threads'
 
 // No top-level await, which a CommonJS bundle can't contain.

@@ -6,10 +6,10 @@ import { ContractError } from '../errors.ts'
 import { rankOf } from './telling.ts'
 import type { TileAxis, TilePlan } from './tile-plan.ts'
 
-/** Pixels of a tile, row by row; 0 is an empty one. Types have a byte each (255: 255 or more), all others four. */
+/** Pixels of a tile, row by row; 0 is an empty one. Types have one byte each (255: 255 or more), all others four. */
 export type TilePixels = Uint8Array | Int32Array
 
-/** Decompresses and decodes only what the plane needs. Throws where the bytes are not those of a tick of this world. */
+/** Decompresses and decodes only what the plane needs. Throws if the bytes are not a tick of this world. */
 export function makeTile({ bytes }: PackedBytes, plan: TilePlan): TilePixels {
   const { plane, reduce } = plan
   const isOwner = plane === 'owner' || plane === 'lineage'
@@ -37,7 +37,7 @@ function toPixels(numbers: Int32Array, plane: TilePlan['plane']): TilePixels {
   return bytes
 }
 
-/** The pixel of each cell, or -1. No object is made for a cell: there are up to millions. */
+/** The pixel of each cell, or -1. No object is created per cell: there are up to millions. */
 function placesOf({ flatIndex }: Cells, { x, y, fixed }: TilePlan): Int32Array {
   const places = new Int32Array(flatIndex.length)
   for (let slot = 0; slot < flatIndex.length; slot++) {
@@ -97,7 +97,7 @@ function largest({ moleculeType }: Cells, numbers: Int32Array, places: Int32Arra
   return found
 }
 
-/** Of the cells that are not empty, rounded. */
+/** Mean of the cells that are not empty, rounded. */
 function mean({ moleculeType }: Cells, numbers: Int32Array, places: Int32Array, pixels: number): Int32Array {
   const sums = new Float64Array(pixels)
   const counts = new Uint32Array(pixels)
@@ -110,7 +110,7 @@ function mean({ moleculeType }: Cells, numbers: Int32Array, places: Int32Array, 
   return Int32Array.from(sums, (sum, at) => Math.round(sum / Math.max(1, counts[at] as number)))
 }
 
-/** The numbers that occur, but 0. */
+/** The distinct numbers except 0. */
 export function distinct(pixels: TilePixels): Int32Array {
   const found = new Set<number>()
   let last = 0
@@ -122,7 +122,7 @@ export function distinct(pixels: TilePixels): Int32Array {
   return Int32Array.from(found)
 }
 
-/** In place: each number becomes its counterpart, or 0. */
+/** In place: each number is replaced by its counterpart, or 0. */
 export function replaceNumbers(pixels: TilePixels, from: Int32Array, to: Int32Array): void {
   const counterpart = new Map<number, number>()
   for (let at = 0; at < from.length; at++) counterpart.set(from[at] as number, to[at] as number)

@@ -1,10 +1,12 @@
-/** The more telling later. Zoomed out, a pixel shows the most telling of its cells, so that organisms never vanish. */
+/**
+ * Most significant last. Zoomed out, a pixel shows the most significant of its cells, so that organisms never vanish.
+ */
 const KNOWN = ['energy', '', 'structure', 'toxin', 'core']
-/** Between energy and structure: what another simulation has. */
+/** Between energy and structure: types of other simulations. */
 const UNKNOWN = KNOWN.indexOf('')
 const MOST_TYPES = 256
 
-/** How telling a molecule type is: by its name and, among unknown ones, by its number. */
+/** Significance of a molecule type: by its name and, among unknown ones, by its number. */
 export const rankOf = (type: number, name = ''): number => {
   const known = KNOWN.indexOf(name)
   return type === 0 ? 0 : ((known < 0 ? UNKNOWN : known) + 1) * MOST_TYPES + Math.min(type, MOST_TYPES - 1)

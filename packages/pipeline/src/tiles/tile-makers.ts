@@ -13,9 +13,11 @@ import {
   type ToTileThread,
 } from './tile-protocol.ts'
 
-/** Tiles of smaller worlds are made at once: that takes less than a millisecond, and a thread takes 60 to start. */
+/**
+ * Tiles of smaller worlds are rendered at once: that takes less than a millisecond, and a thread takes 60 ms to start.
+ */
 const SMALL_WORLD = 40_000
-/** A thread that has had nothing to do for this long ends; it holds about 15 MB. */
+/** A thread that has been idle for this long ends; it holds about 15 MB. */
 const IDLE_MS = 10_000
 const MOST_THREADS = 2
 
@@ -75,7 +77,7 @@ export class TileMakers implements AsyncDisposable {
       try {
         return await this.#leastBusy().do(work)
       } catch (error) {
-        // A bundle without the file of the thread makes its tiles here.
+        // A bundle without the thread's file renders its tiles here.
         if (!(error instanceof WorkerEntryError)) throw error
         this.#canThread = false
       }
@@ -131,7 +133,7 @@ class TileThread {
     if ('result' in message) waiting?.resolve(message.result)
     else waiting?.reject(Object.assign(new Error(message.problem.message), message.problem))
     if (this.#waiting.size > 0) return
-    // Nothing is under way: a program that is done may end.
+    // Idle: does not keep a finished program alive.
     this.#worker?.unref()
     this.#idle = setTimeout(() => void this.end(), IDLE_MS)
     this.#idle.unref()

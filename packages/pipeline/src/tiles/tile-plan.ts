@@ -9,7 +9,7 @@ export type TilePlane = 'type' | 'value' | 'owner' | 'lineage'
 /** Which of several cells a pixel shows: the most telling one, the largest number, or the mean of the numbers. */
 export type TileReduction = 'telling' | 'max' | 'mean'
 
-/** A picture of a part of the world that is asked for. */
+/** The requested picture of a part of the world. */
 export type TileRequest = {
   /** Part of the world (default: all of the first two dimensions, the others at 0). At most two dimensions may extend. */
   readonly region?: Region
@@ -33,15 +33,15 @@ export type TileAxis = {
   readonly pixels: number
 }
 
-/** How a tile is made: plain data, so that a thread can be told. */
+/** How a tile is rendered: plain data, so that it can be sent to a thread. */
 export type TilePlan = {
   readonly x: TileAxis
-  /** Of a world of one dimension: a single row. */
+  /** A world of one dimension is a single row. */
   readonly y: TileAxis
   readonly fixed: readonly TileAxis[]
   /** Number of cells of the world. */
   readonly worldSize: number
-  /** How telling each molecule type is; 0: nothing. */
+  /** Significance of each molecule type; 0: none. */
   readonly ranks: readonly number[]
   readonly plane: TilePlane
   readonly reduce: TileReduction
@@ -75,7 +75,7 @@ export function planTile({ environment, moleculeTypes }: SimulationMetadata, req
   }
 }
 
-/** Numbers of types, organisms and lineages are names: between two of them is nothing. */
+/** Numbers of types, organisms and lineages are names: they have no mean. */
 function requireReducible({ plane, reduce }: TileRequest): void {
   const allowed =
     plane === 'value' ? ['telling', 'max', 'mean'] : plane === 'lineage' ? ['telling'] : ['telling', 'max']
@@ -125,7 +125,7 @@ function spanOf(from: number, to: number, length: number, wrap: boolean): Span {
 
 const modulo = (value: number, length: number): number => ((value % length) + length) % length
 
-/** The dimensions that are drawn: those that extend, and the lowest others where there are fewer than two. */
+/** The dimensions that are drawn: those that extend, and the lowest others if there are fewer than two. */
 function extended(spans: readonly Span[]): readonly [x: number, y: number | undefined] {
   const wide = [...spans.keys()].filter(axis => (spans[axis]?.cells ?? 1) > 1)
   if (wide.length > 2) {

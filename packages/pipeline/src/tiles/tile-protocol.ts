@@ -4,12 +4,12 @@ import type { TilePlan } from './tile-plan.ts'
 
 export const TILE_THREAD = { kind: 'tiles' } as const
 
-/** What a thread is asked to do with the cells of a tick, or with the pixels it made of them. */
+/** What a thread has to do with the cells of a tick, or with the pixels it made of them. */
 export type TileWork =
   | { readonly type: 'make'; readonly cells: PackedBytes; readonly plan: TilePlan }
   | { readonly type: 'replace'; readonly pixels: TilePixels; readonly from: Int32Array; readonly to: Int32Array }
 
-/** `numbers`: the owners that occur, for the plane of lineages, which they are replaced by. */
+/** `numbers`: the owners that occur, to be replaced by their lineages. */
 export type TileResult = { readonly pixels: TilePixels; readonly numbers: Int32Array }
 
 export type ToTileThread = { readonly id: number; readonly work: TileWork }

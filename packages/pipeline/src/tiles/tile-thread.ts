@@ -1,4 +1,4 @@
-/** The inside of a thread that makes tiles (`tile-makers.ts` is the outside). */
+/** The inside of a thread that renders tiles (`tile-makers.ts` is the outside). */
 import { parentPort } from 'node:worker_threads'
 import { doTileWork, type FromTileThread, type ToTileThread } from './tile-protocol.ts'
 

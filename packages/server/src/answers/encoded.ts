@@ -3,11 +3,14 @@ import { brotliCompress, constants, gzip, zstdCompress } from 'node:zlib'
 import type { FastifyReply } from 'fastify'
 import { takesEncoding } from '../accepts.ts'
 
-/** Below this it is not worthwhile. */
+/** Smaller answers are not worth compressing. */
 const FROM_BYTES = 1_024
 const LEVELS = { zstd: 3, br: 4, gzip: 4 } as const
 
-/** The first that the client takes. Script can't unpack any of them itself, and on plain HTTP Chromium takes gzip only. */
+/**
+ * The first encoding that the client accepts. Scripts can't decompress any of them, and on plain HTTP Chromium accepts
+ * gzip only.
+ */
 export const ENCODINGS = ['zstd', 'br', 'gzip'] as const
 export type Encoding = (typeof ENCODINGS)[number]
 
@@ -20,7 +23,7 @@ const PACK: { readonly [encoding in Encoding]: (bytes: Uint8Array) => Promise<Bu
   gzip: bytes => promisify(gzip)(bytes, { level: LEVELS.gzip }),
 }
 
-/** Compressed for a client that takes it, off this thread. */
+/** Compresses for a client that accepts it, on another thread. */
 export async function sendBytes(
   reply: FastifyReply,
   bytes: Uint8Array,
@@ -31,6 +34,6 @@ export async function sendBytes(
   return reply.header('content-encoding', encoding).send(await PACK[encoding](bytes))
 }
 
-/** A view that is not of bytes would be sent as if it were. */
+/** A view of something other than bytes would be sent as if it were bytes. */
 export const asBuffer = ({ buffer, byteOffset, byteLength }: ArrayBufferView): Buffer =>
   Buffer.from(buffer as ArrayBuffer, byteOffset, byteLength)

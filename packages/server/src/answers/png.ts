@@ -6,7 +6,7 @@ export type Colour = readonly [red: number, green: number, blue: number]
 const SIGNATURE = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a])
 const BITS = 8
 const INDEXED = 3
-/** One byte before each row says how it is filtered: not at all. */
+/** One byte before each row names its filter: none. */
 const FILTER_BYTES = 1
 
 /** A picture with a palette of up to 255 colours; pixel 0 is transparent. */

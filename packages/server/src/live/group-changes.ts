@@ -17,7 +17,7 @@ export type GroupChange = { readonly at: Date } & (
 
 type Known = { readonly health: GroupHealth; readonly changes: GroupChange[] }
 
-/** What became of every group since the server started, from one look at the database to the next. Kept in memory. */
+/** The history of every group since the server started, from one read of the database to the next. Kept in memory. */
 export class GroupChanges {
   #groups = new Map<string, Known>()
 
@@ -34,7 +34,7 @@ export class GroupChanges {
     this.#groups = now
   }
 
-  /** Oldest first; undefined where the group is not known. */
+  /** Oldest first; undefined if the group is unknown. */
   read(topic: string, group: string): readonly GroupChange[] | undefined {
     return this.#groups.get(nameOf(topic, group))?.changes
   }
@@ -44,7 +44,7 @@ const nameOf = (topic: string, group: string): string => `${topic}/${group}`
 
 function changesOf(before: GroupHealth | undefined, now: GroupHealth, at: Date): GroupChange[] {
   const { status, epoch } = now
-  // One that was made anew under its name begins anew.
+  // A group that was recreated under its name starts a new history.
   if (before === undefined || before.createdAt.getTime() !== now.createdAt.getTime()) {
     return [{ at, kind: 'seen', to: status, epoch }]
   }
@@ -57,7 +57,7 @@ function changesOf(before: GroupHealth | undefined, now: GroupHealth, at: Date):
   return changes
 }
 
-/** Misses in a row are one line, with their number. */
+/** Consecutive misses are one line, with their number. */
 function keep(changes: GroupChange[], change: GroupChange): void {
   if (change.kind === 'missed' && change.misses > 1 && changes.at(-1)?.kind === 'missed') changes.pop()
   changes.push(change)

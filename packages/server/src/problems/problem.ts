@@ -17,7 +17,7 @@ export type Problem = {
   readonly code: string
   /** Problems of the request, if the request is invalid. */
   readonly errors?: readonly { readonly path: string; readonly message: string }[]
-  /** Of a tick that is not indexed: the indexed ticks before and after it, or null. */
+  /** For a tick that is not indexed: the indexed ticks before and after it, or null. */
   readonly nearest?: { readonly before: number | null; readonly after: number | null }
 }
 

@@ -139,8 +139,8 @@ const routes = (context: Context, boundsOf: (after: number | undefined) => CellB
 ]
 
 /**
- * Whole ticks go out as they were stored: nothing is decoded, and nothing decompressed for a client that takes zstd. For
- * one that takes only others they are compressed anew.
+ * Whole ticks are sent as stored: nothing is decoded, and nothing is decompressed for a client that accepts zstd. For
+ * other clients they are recompressed.
  */
 async function bytesOf(
   run: OpenRun,

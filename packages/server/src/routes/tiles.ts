@@ -95,7 +95,7 @@ async function pixelsOf(context: Context, run: OpenRun, tick: number, plan: Tile
   return await foundTick(run, tick, await readTile(run.index, tick, plan, context.tileMakers))
 }
 
-/** A picture of lineages is complete only where the organisms are indexed too. */
+/** A picture of lineages is complete only if the organisms are indexed too. */
 const indexOf = ({ plane }: TilePlan) => (plane === 'lineage' ? (['environment', 'organisms'] as const) : 'environment')
 
 function coloured(pixels: TilePixels, { plane }: TilePlan, names: readonly string[], theme: Theme): Picture {

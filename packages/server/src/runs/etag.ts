@@ -4,7 +4,7 @@ import type { OpenRun } from './run-indexes.ts'
 type Index = 'environment' | 'organisms'
 
 type Asked = {
-  /** Indexes that the answer is made of. */
+  /** Indexes that the answer is built from. */
   readonly index: Index | readonly Index[]
   /** The last tick that the answer is made of. */
   readonly tick: number

@@ -1,7 +1,7 @@
 import { TickNotFoundError } from '../errors.ts'
 import type { OpenRun } from './run-indexes.ts'
 
-/** What was found of a tick, or the problem that says which ticks are next to it. */
+/** The data of a tick, or the problem that names the ticks next to it. */
 export async function foundTick<T>(
   { index }: OpenRun,
   tick: number,

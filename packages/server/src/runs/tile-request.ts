@@ -6,7 +6,7 @@ import type { OpenRun } from './run-indexes.ts'
 const COORDINATES = '-?\\d{1,10}(,-?\\d{1,10}){0,15}'
 const DEFAULT_SIZE = '512,512'
 
-/** Of a tile and of the frames, which are tiles one after the other. */
+/** Parameters of a tile and of frames, which are consecutive tiles. */
 export const TileQuery = {
   region: Type.Optional(
     Type.String({
@@ -81,7 +81,7 @@ export async function planOf(
   return { plan, metadata }
 }
 
-/** For whoever draws the pixels. */
+/** Headers that describe the pixels. */
 export const tileHeaders = ({ x, y, plane }: TilePlan): Record<string, string> => ({
   'tidemark-element': ELEMENTS[plane],
   'tidemark-size': `${x.pixels},${y.pixels}`,

@@ -15,7 +15,7 @@ export type LanesOptions = {
   buckets?: number
 }
 
-/** A part of a log, and where the groups stand in it. */
+/** A part of a log, and the positions of the groups in it. */
 export type Lanes = {
   /** Time of these figures, by the database's clock. */
   readonly takenAt: Date
@@ -39,7 +39,7 @@ export type LaneBucket = {
   readonly count: number
 }
 
-/** A group in its log. The lists are limited; the figures of the group count everything. */
+/** A group and its position in the log. The lists are limited; the figures of the group count everything. */
 export type GroupLane = Pick<
   GroupHealth,
   'group' | 'status' | 'healthy' | 'cursor' | 'watermark' | 'lagMessages' | 'lagMs' | 'inFlight'

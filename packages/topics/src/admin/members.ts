@@ -13,13 +13,16 @@ export type GroupMember = {
   readonly pid: number | null
   /** Start of its first consumer; null as `host`. */
   readonly since: Date | null
-  /** Number of messages it holds; null if another process has the same consumers, and they can't be told apart. */
+  /**
+   * Number of messages it holds; null if another process has consumers with the same names, so that they can't be
+   * distinguished.
+   */
   readonly inFlight: number | null
   /** Time at which its first claim expires; null if it has none that does. */
   readonly until: Date | null
 }
 
-/** By name and process. A claim is held by all consumers that a process has in the group. */
+/** Sorted by name and process. A claim is held by all consumers that a process has in the group. */
 export async function members(runtime: Runtime, topic: string, group: string): Promise<GroupMember[]> {
   const records = await findGroup(runtime, topic, group)
   const found = await consumers(runtime, topic, { group: records.subscription.group })

@@ -22,9 +22,9 @@ export type ResetPreview = {
   readonly first: PreviewedMessage | null
   /** Last message between the two positions, or null. */
   readonly last: PreviewedMessage | null
-  /** Number of messages in flight. They are let go, and may be processed twice. */
+  /** Number of messages in flight. They are released, and may be processed twice. */
   readonly inFlight: number
-  /** Number of waiting redeliveries that are dropped. */
+  /** Number of waiting redeliveries that are deleted. */
   readonly retries: number
 }
 
@@ -50,7 +50,7 @@ export type ConfigPreview = {
 export type ConfigChange = {
   /** Name of the effective setting, such as `retentionMs`. */
   readonly setting: keyof TopicConfig
-  /** Present value. */
+  /** Current value. */
   readonly from: TopicConfig[keyof TopicConfig]
   /** New value. */
   readonly to: TopicConfig[keyof TopicConfig]

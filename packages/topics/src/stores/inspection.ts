@@ -11,14 +11,14 @@ import type { TopicRecord } from './topic-record.ts'
 export type Inspection = {
   /** Describes a topic with its groups. */
   describe(topic: TopicRecord): Promise<TopicDescription>
-  /** Shows a part of a log and where the groups stand in it. */
+  /** Shows a part of a log and the positions of the groups in it. */
   lanes(topic: TopicRecord, query: LanesQuery): Promise<LanesRecord>
   /** Figures of a topic for health checks. */
   facts(topic: TopicRecord): Promise<TopicFacts>
   /**
-   * All groups of all topics, and the jobs, from one read. Retries and dead letters are counted up to `most` per
-   * group. Without `withStorage` no log is looked into for the topic itself: what is left costs the same however large
-   * and many the logs are.
+   * All groups of all topics, and the jobs, from one read. Retries and dead letters are counted up to `most` per group.
+   * Without `withStorage` no log is read for the topic itself, so the cost does not depend on the size and number of
+   * the logs.
    */
   stats(most: number, withStorage: boolean): Promise<StatsRecord>
   /** Lists pub-sub topics that have messages and no live group. */
@@ -52,7 +52,7 @@ export type GroupDescription = {
   readonly group: string
   /** Status of the subscription. */
   readonly status: SubscriptionStatus
-  /** Id up to which the group has claimed, whatever it has settled of that. A backfill has a cursor of its own. */
+  /** Id up to which the group has claimed, whether or not it has settled all of that. A backfill has its own cursor. */
   readonly cursor: bigint
   /** Id up to which the group has settled everything. It never moves backward, except by a reset. */
   readonly watermark: bigint
@@ -166,13 +166,13 @@ export type TopicStatsRecord = {
   readonly lastId: number
   /** Number of retained messages: exact on SQLite, computed from ids on PostgreSQL. */
   readonly retained: number
-  /** Figures that need a look into the log or at its files; null if they were not asked for. */
+  /** Figures that require reading the log or its files; null if they were not requested. */
   readonly storage: TopicStorage | null
   /** Figures of each group. */
   readonly groups: readonly GroupDescription[]
 }
 
-/** What a log takes up. */
+/** Storage used by a log. */
 export type TopicStorage = {
   /** Number of messages that can be removed. */
   readonly removable: number

@@ -12,7 +12,7 @@ export type LanesQuery = {
   readonly most: number
 }
 
-/** A log and where its groups stand in it. Cheap: one row per bucket, and the groups' own rows. */
+/** A log and the positions of its groups. Cheap: one row per bucket, and the groups' own rows. */
 export type LanesRecord = {
   /** Current time of the database's clock. */
   readonly now: number
@@ -36,7 +36,7 @@ export type LogBucket = {
   readonly count: number
 }
 
-/** What a group holds, retries and has given up, each up to a maximum number. */
+/** What a group holds, retries and has dead-lettered, each up to a maximum number. */
 export type GroupMarks = {
   /** Live leases, the oldest first. */
   readonly leases: readonly LeaseMark[]

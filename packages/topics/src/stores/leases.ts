@@ -40,7 +40,7 @@ export type Leases = {
   forgetReader(topicId: number, subscriptionId: number, shared: boolean): void
 }
 
-/** Who holds messages of a group. */
+/** A holder of messages of a group. */
 export type LeaseHolder = {
   /** Name of the consumer; several that share a claim are joined by commas. */
   readonly consumer: string

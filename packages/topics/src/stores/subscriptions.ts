@@ -43,8 +43,8 @@ export type Subscriptions = {
     plan: BackfillPlan,
   ): Promise<void>
   /**
-   * What `resetCursor` to this position would move over, and would deliver. Messages are counted one by one up to
-   * `most`. Throws what the reset would throw.
+   * What `resetCursor` to this position would skip and deliver. Messages are counted one by one up to `most`. Throws
+   * what the reset would throw.
    */
   previewReset(
     topic: TopicRecord,
@@ -93,7 +93,7 @@ export type ResetPreviewRecord = {
 
 /** Messages of a range of ids. */
 export type CountedRange = {
-  /** Number of messages, or the highest it can be. */
+  /** Number of messages, or an upper limit. */
   readonly count: number
   /** Whether the number was counted, not estimated from ids. */
   readonly isExact: boolean

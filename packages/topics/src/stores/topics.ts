@@ -13,7 +13,7 @@ export type Topics = {
   list(): Promise<TopicRecord[]>
   /** Creates the topic with defaults for what is not given, or changes the given settings of an existing one. */
   configure(name: string, given: Partial<TopicConfig>): Promise<TopicRecord>
-  /** What `configure` would make of an existing topic, and the number of messages that could be removed then. */
+  /** The result of `configure` for an existing topic, and the number of messages that could be removed then. */
   preview(topic: TopicRecord, given: Partial<TopicConfig>): Promise<ConfigPreviewRecord>
   /** Deletes the topic with its log, groups, leases and dead letters. */
   delete(topic: TopicRecord): Promise<void>

@@ -20,5 +20,5 @@ export const ageOf = (time: string | number): number =>
 /** The server's time. */
 export const serverNow = (): number => now.value - ahead
 
-/** Milliseconds until a time of the server; negative where it is over. */
+/** Milliseconds until a time of the server; negative if it has passed. */
 export const untilOf = (time: string): number => Date.parse(time) - serverNow()

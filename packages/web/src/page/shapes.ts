@@ -92,7 +92,10 @@ export type Lanes = {
   readonly takenAt: string
   readonly first: number | null
   readonly last: number | null
-  /** Equal parts of the log by ids; `at` is the time of the first message in each, so its density is count by time. */
+  /**
+   * Equal parts of the log by ids; `at` is the time of the first message in each, so the density is the count divided
+   * by the time.
+   */
   readonly buckets: readonly { readonly position: number; readonly at: string | null; readonly count: number }[]
   readonly groups: readonly GroupLane[]
 }
@@ -125,7 +128,7 @@ export type Member = {
   readonly host: string | null
   readonly pid: number | null
   readonly since: string | null
-  /** null: another process has the same consumers, and they can't be told apart. */
+  /** null: another process has consumers with the same names, so that they can't be distinguished. */
   readonly inFlight: number | null
   readonly until: string | null
 }
@@ -135,10 +138,10 @@ export type ResetPreview = {
   readonly from: number
   readonly to: number
   readonly direction: 'back' | 'forward' | 'none'
-  /** Between the two positions: back, they come again; forward, they never come. */
+  /** Between the two positions: backward, they are redelivered; forward, they are never delivered. */
   readonly messages: number
   readonly atMost: boolean
-  /** What waits for the group after the reset. */
+  /** Messages waiting for the group after the reset. */
   readonly waiting: number
   readonly first: { readonly id: number; readonly at: string; readonly key: string | null } | null
   readonly last: { readonly id: number; readonly at: string; readonly key: string | null } | null

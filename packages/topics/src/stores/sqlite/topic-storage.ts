@@ -7,12 +7,12 @@ import { rowsOf } from './rows.ts'
 import { logTable } from './topic-rows.ts'
 import type { Transaction } from './transaction.ts'
 
-/** Messages whose size is looked at: evenly spread over the log, so that one kind of them does not stand for all. */
+/** Number of messages that are measured, evenly spread over the log, so that the sample is representative. */
 const SAMPLES = 16
-/** Of a row beside its payload, headers and key: id, time, salt, lengths, and its share of the pages. */
+/** Size of a row beside its payload, headers and key: id, time, salt, lengths, and its share of the pages. */
 const ROW_OVERHEAD = 40
 
-/** A file does not tell what each of its tables takes up without reading it all, so a few messages stand for the others. */
+/** SQLite does not tell the size of a table without reading the whole file, so a few messages stand for the others. */
 export function topicStorage(tx: Transaction, topic: TopicRecord, groups: readonly GroupDescription[]): TopicStorage {
   const { first_id, next_id } = boundsOf(tx, topic)
   return {

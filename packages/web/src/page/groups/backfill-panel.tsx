@@ -9,7 +9,7 @@ import { backfillText } from './group-texts.ts'
 type Verb = 'start' | 'cancel' | 'resume'
 const DONE: { readonly [verb in Verb]: string } = { start: 'Started', cancel: 'Cancelled', resume: 'Resumed' }
 
-/** How far a backfill is, how fast, and how long it still takes. Only a reference topic has backfills. */
+/** Progress, rate and remaining time of a backfill. Only a reference topic has backfills. */
 export function BackfillPanel({ topic, group }: { topic: TopicLive; group: GroupLive }) {
   const place = `${at('topics', topic.topic, 'groups', group.group)}/backfill`
   const isPossible = topic.config.tracking === 'reference'

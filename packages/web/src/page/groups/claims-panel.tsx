@@ -9,7 +9,7 @@ import type { Claim } from './group-shapes.ts'
 
 const SHOWN = 50
 
-/** Who holds what, and until when. A claim can be taken away from its holder. */
+/** Claims with their holders and expiry. A claim can be taken away from its holder. */
 export function ClaimsPanel({ topic, group }: { topic: string; group: string }) {
   const place = `${at('topics', topic)}/claims`
   const loaded = useLoaded(

@@ -13,7 +13,7 @@ import { speedOf } from './speed.ts'
 
 type Props = { readonly topic: TopicLive; readonly group: GroupLive; readonly blocked?: string | undefined }
 
-/** What can be done to a group. Each says beforehand, in numbers of that moment, what it will do. */
+/** Actions on a group. Each says beforehand, in current numbers, what it will do. */
 export function GroupActions({ topic, group, blocked }: Props) {
   const name = group.group === '' ? topic.topic : group.group
   const place = at('topics', topic.topic, 'groups', group.group)

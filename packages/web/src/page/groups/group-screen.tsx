@@ -20,7 +20,7 @@ import { StatesPanel } from './states-panel.tsx'
 
 const REFRESH_MS = 2_000
 
-/** A group that somebody else removes meanwhile stays on the screen as it was last seen, and says so. */
+/** A group that somebody else removes stays on the screen as it was last seen, and says so. */
 export function GroupScreen({ topic: topicName, group: groupName }: { topic: string; group: string }) {
   const topic = topicNamed(topicName)
   const group = topic?.groups.find(each => each.group === groupName)
@@ -113,7 +113,7 @@ function GroupView({ topic, group, blocked }: { topic: TopicLive; group: GroupLi
   )
 }
 
-/** What a group has lost is never silent. */
+/** Lost messages are always shown. */
 function Lost({ now }: { now: GroupNow | undefined }) {
   if (now === undefined || now.lost === 0) return null
   return (

@@ -1,6 +1,6 @@
 import type { Backfill, Status } from '../shapes.ts'
 
-/** What the API tells of one group, as far as the page reads it. */
+/** API responses about one group, as far as the page reads them. */
 
 export type GroupNow = {
   readonly status: Status

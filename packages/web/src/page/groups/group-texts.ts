@@ -1,6 +1,6 @@
 import { duration, rate, whole } from '../format.ts'
 
-/** What an action on a group will do, in numbers. Pure, so that every sentence can be read in a test. */
+/** What an action on a group will do, in numbers. Pure functions, so that every sentence can be tested. */
 
 const messages = (value: number): string => `${whole(value)} ${value === 1 ? 'message' : 'messages'}`
 const are = (value: number): string => (value === 1 ? 'is' : 'are')
@@ -12,7 +12,7 @@ export function pauseText(name: string, inFlight: number, maxRetentionMs: number
   return `${name} takes nothing new. ${running} What comes waits${upTo}.`
 }
 
-/** `perSecond`: how fast the group was before; unknown where it has done nothing lately. */
+/** `perSecond`: the group's recent rate; unknown if it was idle. */
 export function resumeText(lag: number, perSecond: number | undefined): string {
   if (lag === 0) return 'Nothing is waiting.'
   const waiting = `${whole(lag)} ${are(lag)} waiting`
@@ -52,12 +52,12 @@ export type ResetPreview = {
   readonly to: number | null
   readonly direction: 'back' | 'forward' | 'none'
   readonly messages: number
-  /** The number is an upper bound. */
+  /** The number is an upper limit. */
   readonly atMost: boolean
   readonly inFlight: number
 }
 
-/** `isReference`: what comes again comes by a backfill. */
+/** `isReference`: a backfill delivers what is repeated. */
 export function resetText(name: string, preview: ResetPreview, isReference: boolean): string {
   const { direction, messages: moved, atMost } = preview
   const some = `${atMost ? 'Up to ' : ''}${messages(moved)}`

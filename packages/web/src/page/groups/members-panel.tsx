@@ -8,7 +8,7 @@ import type { Consumer, Member } from './group-shapes.ts'
 
 type Row = Member & { readonly figures: Consumer | undefined }
 
-/** Who works for the group, in which process, with how much in hand and until when. */
+/** The consumers of the group, with their process, the messages they hold and the expiry. */
 export function MembersPanel({ place }: { place: string }) {
   const loaded = useLoaded(
     async (signal): Promise<readonly Row[]> => {

@@ -16,7 +16,7 @@ import { ResetTrack } from './reset-track.tsx'
 type Ends = { readonly id: number; readonly createdAt: string; readonly key: string | null }
 type Preview = ResetPreview & { readonly first: Ends | null; readonly last: Ends | null }
 
-/** Where to, what that brings, and the button that says the number. `message`: what a dragged cursor points at. */
+/** The target, its effect, and the button with the number. `message`: where a dragged cursor points to. */
 export function ResetForm({
   topic,
   group,
@@ -159,7 +159,7 @@ function firstWords(first: Ends | null): string {
   return ` (first: ${shown}${first.key === null ? '' : `, key ${first.key}`}).`
 }
 
-/** A place that was cleaned up meanwhile: where the log begins now. */
+/** The position was cleaned up meanwhile: where the log begins now. */
 function Trouble({ error, oldestAt }: { error: unknown; oldestAt: string | null }) {
   const isGone = error instanceof Problem && error.status === 410
   return (
@@ -172,7 +172,7 @@ function Trouble({ error, oldestAt }: { error: unknown; oldestAt: string | null 
   )
 }
 
-/** A value that has not changed for a moment: typing asks once, not per letter. */
+/** A debounced value: typing sends one request, not one per letter. */
 function useQuiet(value: string): string {
   const quiet = useSignal(value)
   useEffect(() => {
@@ -184,7 +184,7 @@ function useQuiet(value: string): string {
   return quiet.value
 }
 
-/** As a field for local times takes it. */
+/** In the format of a field for local times. */
 function localTime(time: Date): string {
   const local = new Date(time.getTime() - time.getTimezoneOffset() * 60_000)
   return local.toISOString().slice(0, 19)

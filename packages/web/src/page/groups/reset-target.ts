@@ -1,11 +1,14 @@
 import { at, getText } from '../http.ts'
 
-/** Where a group can be moved to. */
+/** Possible targets of a reset. */
 export type Choice = 'beginning' | 'now' | 'timestamp' | 'message'
 
 export type Target = 'beginning' | 'now' | { readonly timestamp: string } | { readonly messageId: string }
 
-/** What was chosen, as the API takes it; undefined while a field is empty. A message is named by its number or its messageId. */
+/**
+ * The chosen target as the API takes it; undefined while a field is empty. A message is named by its number or its
+ * messageId.
+ */
 export async function targetOf(
   topic: string,
   { choice, time, message }: { readonly choice: Choice; readonly time: string; readonly message: string },
@@ -22,7 +25,7 @@ export async function targetOf(
   return { messageId: await messageIdAt(topic, Number(text), signal) }
 }
 
-/** The message of this number, or the oldest after it. */
+/** The message with this number, or the oldest after it. */
 async function messageIdAt(topic: string, id: number, signal: AbortSignal): Promise<string> {
   const query = { order: 'oldest-first', after: Math.max(0, id - 1), limit: 1 }
   const answer = await getText(`${at('topics', topic)}/messages`, { signal, query })

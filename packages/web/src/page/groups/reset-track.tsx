@@ -2,7 +2,10 @@ import { whole } from '../format.ts'
 import type { TopicLive } from '../shapes.ts'
 import type { ResetPreview } from './group-texts.ts'
 
-/** The log as a line: where the group is now, and where it would be. The picture is for the eye; the text says it in numbers. */
+/**
+ * The log as a line: the group's current position, and the new one. The drawing is decorative; the text has the
+ * numbers.
+ */
 export function ResetTrack({ topic, preview }: { topic: TopicLive; preview: ResetPreview }) {
   const first = topic.first ?? 1
   const last = Math.max(first, topic.last ?? first)

@@ -10,7 +10,7 @@ import type { Retry } from './group-shapes.ts'
 
 const SHOWN = 50
 
-/** What failed and waits for another attempt, with the error that it failed with. */
+/** Failed messages that wait for another attempt, with their errors. */
 export function RetriesPanel({ place, topic, count: total }: { place: string; topic: string; count: number }) {
   const loaded = useLoaded(
     signal => get<{ retries: Retry[] }>(`${place}/retries`, { signal, query: { limit: SHOWN } }),

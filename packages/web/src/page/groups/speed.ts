@@ -2,7 +2,7 @@ import { get } from '../http.ts'
 
 type History = { readonly series: { readonly [name: string]: { readonly consumed?: readonly (number | null)[] } } }
 
-/** How fast a group was when it last worked: the mean over the last hour, without the times in which it did nothing. */
+/** The rate of a group when it last worked: the mean over the last hour, without idle times. */
 export async function speedOf(topic: string, group: string, signal: AbortSignal): Promise<number | undefined> {
   const name = `group:${topic}/${group}`
   const { series } = await get<History>('/history', { signal, query: { series: name, step: '10s', points: 360 } })

@@ -11,7 +11,7 @@ type Change =
   | { readonly at: string; readonly kind: 'seen'; readonly to: Status; readonly epoch: number }
   | { readonly at: string; readonly kind: 'lost'; readonly messages: number }
 
-/** What became of the group, newest first, as far back as the server remembers. */
+/** The history of the group, newest first, as far back as the server remembers. */
 export function StatesPanel({ place }: { place: string }) {
   const loaded = useLoaded(
     signal => get<{ changes: Change[]; since: string }>(`${place}/history`, { signal }),

@@ -15,7 +15,7 @@ export function Age({ at }: { at: string | null }) {
   )
 }
 
-/** A time that is to come: "in 12 s", "14:03:10", or that it is over. */
+/** A future time: "in 12 s", "14:03:10", or that it has passed. */
 export function Until({ at, over = 'now' }: { at: string; over?: string }) {
   const time = new Date(at)
   const zone = times.value === 'utc' ? 'utc' : 'local'
@@ -28,5 +28,5 @@ export function Until({ at, over = 'now' }: { at: string; over?: string }) {
   )
 }
 
-/** " at 14:02:11", for what has just been done. */
+/** " at 14:02:11", for an action that was just done. */
 export const atNow = (): string => ` at ${clock(new Date(), times.value === 'utc' ? 'utc' : 'local')}`

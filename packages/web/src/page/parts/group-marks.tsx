@@ -3,7 +3,7 @@ import { count, duration, plural, whole } from '../format.ts'
 import type { GroupLive } from '../shapes.ts'
 import { type Kind, kindOfGroup, Mark } from './mark.tsx'
 
-/** More groups than these are told as numbers per state: sixty marks in a row say nothing. */
+/** With more groups, numbers per state are shown: sixty marks in a row say nothing. */
 const MOST = 8
 const ORDER: readonly Kind[] = ['bad', 'warning', 'paused', 'off', 'ok']
 const WORDS: { readonly [kind in Kind]: string } = {

@@ -3,7 +3,7 @@ import { useId } from 'preact/hooks'
 import type { Loaded } from './load.ts'
 import { Failed, Loading } from './states.tsx'
 
-/** A panel of something that is loaded by itself: where that fails, only this panel does. */
+/** A panel that loads its own data: if that fails, only this panel fails. */
 export function LoadedPanel<T>({
   title,
   loaded,

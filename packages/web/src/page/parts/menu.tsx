@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import { addCommands } from '../keys.ts'
 
-/** Further actions behind "⋯". Not a popover: a dialog that one of them opens would close it, and itself with it. */
+/** Further actions behind "⋯". Not a popover, because a dialog opened by one of them would close it, and itself too. */
 export function Menu({ label, children }: { label: string; children: ComponentChildren }) {
   const box = useRef<HTMLDetailsElement>(null)
   useEffect(() => {

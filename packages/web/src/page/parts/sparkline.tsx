@@ -23,7 +23,7 @@ type Point = readonly [x: number, y: number]
 
 const pair = ([x, y]: Point): string => `${x} ${y}`
 
-/** Unbroken stretches of what is known, as points of the drawing. */
+/** Contiguous known parts, as points of the drawing. */
 function runsOf(values: readonly (number | null)[]): readonly (readonly Point[])[] {
   const most = Math.max(1, ...values.map(value => value ?? 0))
   const step = WIDTH / Math.max(1, values.length - 1)

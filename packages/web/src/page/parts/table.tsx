@@ -7,13 +7,13 @@ type Priority = 1 | 2 | 3
 export type Column<T> = {
   readonly name: string
   readonly cell: (row: T) => ComponentChildren
-  /** Numbers stand at the end of their column, so that their digits stand below each other. */
+  /** Numbers are right-aligned, so that their digits are below each other. */
   readonly isNumber?: boolean
   readonly priority?: Priority
   readonly class?: string
-  /** Full value of what the cell shortens. */
+  /** Full value, if the cell shortens it. */
   readonly title?: (row: T) => string | undefined
-  /** Name of the order that a click on the heading chooses. */
+  /** Name of the order that a click on the heading selects. */
   readonly sort?: string
 }
 
@@ -29,17 +29,19 @@ type TableProps<T> = {
   readonly rows: readonly T[]
   readonly keyOf: (row: T) => string | number
   readonly sorting?: Sorting
-  /** Follows a click anywhere on the row; the row's own link stays what the keyboard reaches. */
+  /** Follows a click anywhere on the row; the keyboard uses the row's own link. */
   readonly open?: (row: T) => void
   readonly isSelected?: (row: T) => boolean
-  /** Old rows, while new ones are on their way. */
+  /** Old rows, while new ones are loading. */
   readonly isOld?: boolean
   readonly panel?: boolean
   /** Rows of a long list that are not drawn, above and below. */
   readonly window?: { readonly first: number; readonly before: number; readonly after: number; readonly count: number }
 }
 
-/** A real table on a wide screen, and a card per row on a phone: its first column is the title, the others are facts. */
+/**
+ * A real table on a wide screen, and a card per row on a phone: its first column is the title, the others are facts.
+ */
 export function Table<T>({
   label,
   columns,
@@ -121,7 +123,7 @@ function Cell<T>({ column, row }: { column: Column<T>; row: T }) {
 const classOf = <T,>({ isNumber = false, priority = 1, class: given = '' }: Column<T>): string | undefined =>
   [isNumber && 'number', priority > 1 && `from-${priority}`, given].filter(Boolean).join(' ') || undefined
 
-/** Keeps the place of rows that are not drawn. */
+/** Keeps the space of rows that are not drawn. */
 function Spacer({ height = 0, columns }: { height: number | undefined; columns: number }) {
   return height > 0 ? (
     <tr class="spacer">

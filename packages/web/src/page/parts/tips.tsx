@@ -3,8 +3,8 @@ import { useEffect, useRef } from 'preact/hooks'
 const GAP = 6
 
 /**
- * Names what has `data-tip`, for the pointer and for the keyboard. One element for the whole page, in the top layer: within a panel that
- * scrolls it would be cut off. Escape hides it, and the pointer may move onto it (WCAG 1.4.13).
+ * Shows the text of `data-tip`, for the pointer and for the keyboard. One element for the whole page, in the top layer:
+ * inside a scrolling panel it would be cut off. Escape hides it, and the pointer may move onto it (WCAG 1.4.13).
  */
 export function Tips() {
   const tip = useRef<HTMLDivElement>(null)
@@ -48,7 +48,7 @@ export function Tips() {
   return <div ref={tip} class="tip" popover="manual" role="tooltip" />
 }
 
-/** Above its owner, or below where there is no room; never over the edge of the window. */
+/** Above its owner, or below if there is no room; never beyond the edge of the window. */
 function place(tip: HTMLElement, owner: DOMRect): void {
   const { width, height } = tip.getBoundingClientRect()
   const left = Math.max(GAP, Math.min(innerWidth - width - GAP, owner.left + owner.width / 2 - width / 2))

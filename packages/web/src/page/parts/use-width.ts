@@ -2,7 +2,7 @@ import { type ReadonlySignal, useSignal } from '@preact/signals'
 import type { RefObject } from 'preact'
 import { useLayoutEffect } from 'preact/hooks'
 
-/** The width of an element in pixels, as it is now. */
+/** The current width of an element in pixels. */
 export function useWidth(element: RefObject<Element | null>): ReadonlySignal<number> {
   const width = useSignal(0)
   useLayoutEffect(() => {

@@ -3,7 +3,7 @@ import type { RefObject } from 'preact'
 import { useLayoutEffect } from 'preact/hooks'
 import { type Window, windowOf } from './window-of.ts'
 
-/** The part of a list that is drawn; it follows the scrolling of the page. A short list is drawn whole. */
+/** The part of a list that is drawn; it follows the scrolling of the page. A short list is drawn completely. */
 export function useWindow(
   list: RefObject<HTMLElement | null>,
   rows: number,

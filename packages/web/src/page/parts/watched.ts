@@ -13,7 +13,10 @@ export type Watched<T> = {
   readonly isSettling: boolean
 }
 
-/** A preview: of the moment it opened, and again every few seconds. `about`: what it depends on; another value asks anew. */
+/**
+ * A preview, loaded when it opens and again every few seconds. `about`: what it depends on; another value loads it
+ * again.
+ */
 export function useWatched<T>(ask: (signal: AbortSignal) => Promise<T>, about = ''): Watched<T> {
   const value = useSignal<T | undefined>(undefined)
   const error = useSignal<unknown>(undefined)

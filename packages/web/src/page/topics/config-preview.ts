@@ -3,13 +3,13 @@ import { useEffect } from 'preact/hooks'
 import { plural } from '../format.ts'
 import { at, write } from '../http.ts'
 
-/** What a change of settings may remove, as the server reckons. */
+/** What a change of settings may remove, as computed by the server. */
 type Preview = { readonly mayRemove: number }
 
-/** A pause in typing after which the server is asked. */
+/** Pause in typing after which the server is asked. */
 const QUIET_MS = 300
 
-/** What the changes would do, in words; undefined while it is not known. */
+/** The effect of the changes, in words; undefined while it is unknown. */
 export function useConfigPreview(topic: string, options: object | undefined): string | undefined {
   const says = useSignal<string | undefined>(undefined)
   const text = options === undefined ? '' : JSON.stringify(options)

@@ -12,7 +12,7 @@ import { SettingsFields } from './settings-fields.tsx'
 
 const NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/
 
-/** Makes a topic. Most need a name and nothing else. */
+/** Creates a topic. Most need only a name. */
 export function NewTopic() {
   const button = useRef<HTMLButtonElement>(null)
   const isOpen = useSignal(false)

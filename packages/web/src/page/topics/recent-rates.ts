@@ -1,4 +1,4 @@
-/** Rates of the last five minutes, as the sparklines of the topics show them: one request, then the live figures. */
+/** Rates of the last five minutes for the sparklines of topics: one request, then the live figures. */
 
 export const STEP_MS = 10_000
 export const POINTS = 30
@@ -8,7 +8,7 @@ export type RecentRates = ReadonlyMap<string, Known>
 
 export const slotOf = (ms: number): number => Math.floor(ms / STEP_MS)
 
-/** What `/history` answered. Its newest point is of a step that is not over yet, so it is left out: the live rate takes its place. */
+/** The answer of `/history`. Its newest point is incomplete, so it is left out: the live rate replaces it. */
 export function fromHistory(
   before: RecentRates,
   {
@@ -30,7 +30,7 @@ export function fromHistory(
   return after
 }
 
-/** Steps that are over since then. What nobody has looked at is not known. */
+/** Adds the steps that have ended since then. Steps without a reading are unknown. */
 export function advance(before: RecentRates, slot: number, rateOf: (topic: string) => number | undefined): RecentRates {
   if ([...before.values()].every(known => known.slot >= slot)) return before
   return new Map(
@@ -43,7 +43,7 @@ export function advance(before: RecentRates, slot: number, rateOf: (topic: strin
   )
 }
 
-/** Groups of names whose request fits into an address. */
+/** Groups of names whose request fits into a URL. */
 export function batches(topics: readonly string[], most = 100, mostCharacters = 6_000): string[][] {
   const all: string[][] = []
   let length = Number.POSITIVE_INFINITY

@@ -1,7 +1,7 @@
 import { useId } from 'preact/hooks'
 import { changedFields, type Field, faultOf, type Values } from './settings.ts'
 
-/** The fields of a topic's settings. A changed one is marked and says what it was. */
+/** The fields of a topic's settings. A changed field is marked and shows its old value. */
 export function SettingsFields({
   fields,
   before,

@@ -10,7 +10,7 @@ import { changedFields, FIELDS, faultOf, optionsOf, type Values, valuesOf } from
 import { SettingsFields } from './settings-fields.tsx'
 import { TopicActions } from './topic-actions.tsx'
 
-/** The settings of a topic. What is changed is marked, and what it would remove is said before it is saved. */
+/** The settings of a topic. Changes are marked, and what they would remove is shown before they are saved. */
 export function SettingsPanel({ topic }: { topic: TopicLive }) {
   const before = valuesOf(topic.config)
   const edited = useSignal<Values>({})

@@ -1,17 +1,17 @@
 import type { TopicConfig } from '../shapes.ts'
 
-/** The settings of a topic as fields of a form: texts as they are typed, and back as the API takes them. */
+/** The settings of a topic as form fields: texts as typed, and converted to the API's form. */
 
 export type Field = {
-  /** Name as the API takes it; parts of the backoff have a dot. */
+  /** Name in the API; parts of the backoff have a dot. */
   readonly name: string
   readonly label: string
   readonly says: string
   readonly kind: 'duration' | 'choice' | 'switch' | 'number'
   readonly choices?: readonly string[]
-  /** The word for "without an end", where there is one. */
+  /** The word for "unlimited", if there is one. */
   readonly endless?: 'forever' | 'none'
-  /** Only of topics with groups. */
+  /** Only for topics with groups. */
   readonly isOfGroups?: boolean
   /** Fixed when the topic is created. */
   readonly isFixed?: boolean
@@ -115,7 +115,7 @@ export const FIELDS: readonly Field[] = [
 
 export type Values = { readonly [name: string]: string }
 
-/** What a new topic has unless something else is said. */
+/** Defaults of a new topic. */
 export const DEFAULTS: TopicConfig = {
   semantics: 'queue',
   tracking: 'offset',
@@ -151,7 +151,7 @@ const UNITS = [
   ['s', 1_000],
 ] as const
 
-/** 24h, 90s, 1500ms: in the largest unit that has no rest. */
+/** 24h, 90s, 1500ms: in the largest unit without a remainder. */
 export function durationText(ms: number): string {
   const [unit, size] =
     UNITS.find(([, each]) => ms >= each && ms % each === 0) ?? (ms === 0 ? (['s', 1] as const) : (['ms', 1] as const))
@@ -160,7 +160,7 @@ export function durationText(ms: number): string {
 
 const DURATION = /^\d{1,12}(\.\d{1,6})?(ms|s|m|h|d)$/
 
-/** What is wrong with a field, in words, or nothing. */
+/** What is wrong with a field, or nothing. */
 export function faultOf({ kind, endless }: Field, text: string): string | undefined {
   if (kind === 'duration' && text !== endless && !DURATION.test(text))
     return `Write a duration such as 30s, 24h or 7d${endless === undefined ? '' : `, or ${endless}`}.`
@@ -168,7 +168,7 @@ export function faultOf({ kind, endless }: Field, text: string): string | undefi
   return undefined
 }
 
-/** Fields that differ from what they were; 60s and 1m are the same. */
+/** Fields that have changed; 60s and 1m are the same. */
 export const changedFields = (before: Values, now: Values): readonly Field[] =>
   FIELDS.filter(({ name, kind }) => {
     const [old = '', text = ''] = [before[name], now[name]]

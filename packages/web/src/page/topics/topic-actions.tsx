@@ -8,7 +8,7 @@ import type { TopicLive } from '../shapes.ts'
 
 const MOST_REFERENCE_GROUPS = 64
 
-/** What is done to a topic as a whole. Each says beforehand, in numbers, what it will do. */
+/** Actions on a whole topic. Each says beforehand, in numbers, what it will do. */
 export function TopicActions({ topic }: { topic: TopicLive }) {
   return (
     <div class="row actions">

@@ -80,7 +80,7 @@ function Figures({ topic }: { topic: TopicLive }) {
   )
 }
 
-/** Nobody gets the messages: what happens to them, and how a first group comes about. */
+/** The topic has no subscription: what happens to the messages, and how to create a first group. */
 function Unsubscribed({ topic: { topic, config, kept } }: { topic: TopicLive }) {
   const keepMs = config.zeroSubscriptionRetentionMs as number | null
   return (

@@ -4,7 +4,7 @@ export const lagOf = ({ groups }: TopicLive): number => groups.reduce((sum, { la
 
 type Order = { readonly of: (topic: TopicLive) => number | string; readonly first: 'ascending' | 'descending' }
 
-/** Orders by the name that the address has. Names begin with a, numbers with the largest. */
+/** Orders by their name in the address. Names are sorted from a, numbers from the largest. */
 export const ORDERS: { readonly [name: string]: Order } = {
   name: { of: ({ topic }) => topic, first: 'ascending' },
   lag: { of: lagOf, first: 'descending' },
@@ -28,11 +28,14 @@ export function sortedBy(given: string | null): Sorted {
 
 const OTHER = { ascending: 'descending', descending: 'ascending' } as const
 
-/** The address of an order that is chosen: the present one is turned round. */
+/** The address for a selected order: the current one is reversed. */
 export const choose = ({ by, direction }: Sorted, chosen: string): string =>
   chosen === by && direction === ORDERS[by]?.first ? `-${chosen}` : chosen
 
-/** Topics whose name, or that of a group, has the words; equal ones by name, so that rows don't change places by themselves. */
+/**
+ * Topics whose name, or the name of a group, contains the words; ties are sorted by name, so that rows don't change
+ * places.
+ */
 export function ordered(topics: readonly TopicLive[], words: string, { by, direction }: Sorted): readonly TopicLive[] {
   const wanted = words.trim().toLowerCase()
   const has = (name: string): boolean => name.toLowerCase().includes(wanted)

@@ -4,7 +4,7 @@ import { get } from '../http.ts'
 import { overview } from '../live.ts'
 import { advance, batches, fromHistory, POINTS, type RecentRates, slotOf } from './recent-rates.ts'
 
-/** The rates of the given topics over five minutes; each is asked for once, when it first comes into view. */
+/** The rates of the given topics over five minutes; each is requested once, when it first becomes visible. */
 export function useRecentRates(topics: readonly string[]): (topic: string) => readonly (number | null)[] {
   const rates = useSignal<RecentRates>(new Map())
   const asked = useRef(new Set<string>())
@@ -24,7 +24,7 @@ export function useRecentRates(topics: readonly string[]): (topic: string) => re
       })
       rates.value = fromHistory(rates.value, history, some)
     } catch {
-      // A sparkline that is missing costs nobody anything: it begins with what comes live.
+      // A missing sparkline does no harm: it begins with the live figures.
       rates.value = fromHistory(rates.value, { end: new Date().toISOString(), series: {} }, some)
     }
   }

@@ -32,7 +32,7 @@ const ENERGY = 1
 const TOXIN = 3
 const CORE = 4
 
-/** Food between the lineages: dim, so that what lives stands out against it. */
+/** Food between the lineages: dim, so that organisms stand out against it. */
 const MEADOW = {
   dark: ['#0a1019', '#0d1b26', '#12303a', '#1d4c50', '#36706a'],
   light: ['#eceff0', '#e4ebe6', '#d5e2d8', '#bfd3c4', '#a3bfae'],
@@ -62,9 +62,9 @@ function colourOf(scheme: Scheme, slot: number, type: number, light: number, isD
   if (scheme === 'type') return mixed(ground, own, type === CORE ? 1 : 0.35 + 0.65 * light)
   if (type === ENERGY || slot === 0) return gradient(isDark ? MEADOW.dark : MEADOW.light, Math.min(1, light * 1.7))
   const lineage = slot === OTHERS_SLOT ? rgb(OTHERS[isDark ? 'dark' : 'light']) : lineageColour(slot, isDark)
-  // A core shines by its energy: white-hot in the dark, deep in the light.
+  // The brightness of a core is its energy: white-hot in the dark theme, deep in the light one.
   if (type === CORE) return mixed(lineage, rgb(isDark ? '#ffffff' : '#101418'), 0.3 + 0.55 * light)
-  // A trail fades behind its maker: its values are small, so the lower end of the scale is spread.
+  // A trail fades behind its organism: its values are small, so the lower end of the scale is spread.
   const fresh = Math.min(1, light * 3)
   const trail = mixed(ground, lineage, isDark ? 0.12 + 0.78 * fresh * fresh : 0.2 + 0.8 * fresh)
   return type === TOXIN ? mixed(trail, own, 0.35) : trail

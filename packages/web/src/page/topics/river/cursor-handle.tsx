@@ -6,12 +6,12 @@ import type { GroupLive } from '../../shapes.ts'
 import type { Scale } from './scale.ts'
 
 const STEP = 0.01
-/** A finger that trembles does not move a group. */
+/** Smaller movements, such as a trembling finger, do not move a group. */
 const LEAST_PX = 4
 
 /**
- * Where a group stands. Dragged to another place, it asks for the group to be moved there; the arrow keys and Enter do the same. Nothing
- * happens before the question that follows has been answered.
+ * The position of a group. Dragged to another place, it asks to move the group there; the arrow keys and Enter do the
+ * same. Nothing happens before the question is confirmed.
  */
 export function CursorHandle({
   group,

@@ -13,11 +13,11 @@ type LaneProps = {
   readonly facts: LaneFacts | undefined
   readonly scale: Scale
   readonly width: number
-  /** Somebody has dragged the cursor to a message. */
+  /** The user has dragged the cursor to a message. */
   move(position: number): void
 }
 
-/** A group: what it has done, holds and has before it, and where it stands. */
+/** A group: what it has done, what it holds, its lag, and its cursor. */
 export function Lane(props: LaneProps) {
   const { topic, group } = props
   const kind = kindOfGroup(group)
@@ -39,7 +39,7 @@ const nameOf = ({ group }: GroupLive): string => (group === '' ? 'queue' : group
 function Picture({ group, facts, scale, width, kind, move }: LaneProps & { kind: Kind }) {
   const cursor = group.cursor ?? facts?.cursor
   const px = (position: number): number => Math.round(scale.xOf(position) * width * 10) / 10
-  // A cursor is the last id that was claimed, so the lane reaches to the beginning of the next.
+  // A cursor is the last claimed id, so the lane extends to the start of the next.
   const reached = px(cursor + 1)
   const settled = Math.min(reached, px((facts?.watermark ?? group.watermark ?? cursor) + 1))
   return (

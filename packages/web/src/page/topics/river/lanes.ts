@@ -25,7 +25,7 @@ export type Lanes = {
   readonly groups: readonly LaneFacts[]
 }
 
-/** Marks that would stand on the same pixels are one, with how many they are. */
+/** Marks on the same pixels are merged, with their number. */
 export function gathered(
   ids: readonly number[],
   xOf: (id: number) => number,

@@ -14,7 +14,7 @@ import { PlotHead } from './plot-head.tsx'
 import { type Scale, scaleOf } from './scale.ts'
 import { useLanes, type Zoom, zoomed } from './use-lanes.ts'
 
-/** More lanes than these are drawn closer together. */
+/** With more lanes than this they are drawn closer together. */
 const MOST_TALL = 12
 
 /** The log as a river, and the groups as lanes along it. */
@@ -64,7 +64,7 @@ export function River({ topic }: { topic: TopicLive }) {
   )
 }
 
-/** The right edge is now, unless what is zoomed into ended before. */
+/** The right edge is now, unless the zoomed part ended before. */
 function scaleFor({ buckets, last }: Lanes, { to }: Zoom): Scale | undefined {
   const final = buckets.at(-1)
   const end = to === undefined || final === undefined ? serverNow() : Date.parse(final.at)
@@ -124,7 +124,7 @@ function Drawing({
 
 const SPANS_MS = [60_000, 600_000, 3_600_000] as const
 
-/** What was zoomed into, and the ways out of it and further in. */
+/** The zoomed part, and the buttons to zoom out and in. */
 function Spans({ scale, zoom }: { scale: Scale; zoom: Zoom }) {
   const isWhole = zoom.from === undefined && zoom.to === undefined
   const spanMs = scale.endMs - scale.startMs

@@ -1,7 +1,7 @@
-/** A stretch of the log: it begins with a message and holds a number of them. */
+/** A part of the log: its first message and the number of messages. */
 export type Bucket = { readonly position: number; readonly at: string; readonly count: number }
 
-/** Where a message or a moment stands in the drawing, from 0 at the left to 1 at the right. The axis is time. */
+/** The position of a message or a time in the drawing, from 0 at the left to 1 at the right. The axis is time. */
 export type Scale = {
   readonly startMs: number
   readonly endMs: number
@@ -13,8 +13,8 @@ export type Scale = {
 }
 
 /**
- * Between the beginnings of two buckets, messages are taken to have come evenly: the drawing is a picture, and its figures are exact.
- * `endMs` is the right edge: now, or the end of what was zoomed into.
+ * Between the starts of two buckets, messages are assumed to be evenly distributed: the drawing is approximate, its
+ * figures are exact. `endMs` is the right edge: now, or the end of the zoomed part.
  */
 export function scaleOf(buckets: readonly Bucket[], last: number, endMs: number): Scale | undefined {
   const points = buckets
@@ -41,7 +41,7 @@ const clamp = (value: number): number => Math.min(1, Math.max(0, value))
 
 type Point = readonly [number, number]
 
-/** The value of one side for one of the other, on the line between the two points around it. */
+/** Interpolates linearly between the two points around a value. */
 function between(points: readonly Point[], by: 0 | 1, wanted: 0 | 1, value: number): number {
   let [low, high] = [0, points.length - 1]
   while (high - low > 1) {
@@ -54,7 +54,7 @@ function between(points: readonly Point[], by: 0 | 1, wanted: 0 | 1, value: numb
   return a[wanted] + share * (b[wanted] - a[wanted])
 }
 
-/** Messages a second of each bucket, as bars between 0 and 1 of the tallest. */
+/** Messages per second of each bucket, as bars between 0 and 1 of the tallest. */
 export function densityOf(
   buckets: readonly Bucket[],
   { startMs, endMs }: Scale,
@@ -64,7 +64,7 @@ export function densityOf(
     const from = Date.parse(at)
     const next = buckets[index + 1]
     const to = next === undefined ? endMs : Date.parse(next.at)
-    // What came within one millisecond is drawn as if it took a pixel, not as an endless peak.
+    // Messages within one millisecond are drawn one pixel wide, not as an endless peak.
     const ms = Math.max(to - from, span / 1_000, 1)
     return { x: (from - startMs) / span, width: Math.max(0, to - from) / span, perSecond: (count / ms) * 1_000 }
   })
@@ -77,7 +77,9 @@ const STEPS_MS = [
   900_000, 1_800_000, 3_600_000, 7_200_000, 10_800_000, 21_600_000, 43_200_000, 86_400_000, 172_800_000, 604_800_000,
 ] as const
 
-/** Round times, no more than fit. `offsetMs` is how far the reader's zone is ahead of UTC: midnight there is round. */
+/**
+ * Round times, no more than fit. `offsetMs` is how far the user's time zone is ahead of UTC: midnight there is round.
+ */
 export function timeTicks(
   startMs: number,
   endMs: number,

@@ -6,10 +6,10 @@ import type { Lanes } from './lanes.ts'
 const EVERY_MS = 1_000
 const BUCKETS = 200
 
-/** What was zoomed into, as ids of messages; without an end it goes on to now. */
+/** The zoomed part as message ids; without an end it extends to now. */
 export type Zoom = { readonly from: number | undefined; readonly to: number | undefined }
 
-/** The view lives in the address. */
+/** The view is part of the address. */
 export function zoomed(): Zoom {
   const id = (name: string): number | undefined => {
     const given = query.value.get(name)
