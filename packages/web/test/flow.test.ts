@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { layoutOf } from '../src/page/overview/layout.ts'
+import { dotsFor } from '../src/page/overview/dot-rate.ts'
+import { layoutOf, NODE } from '../src/page/overview/layout.ts'
 import { mainFlow } from '../src/page/overview/main-flow.ts'
 import type { Graph, GraphNode } from '../src/page/shapes.ts'
 
@@ -52,7 +53,7 @@ test('leaves out the ways back and what a topic has announced', () => {
 })
 
 test('places what flows later further to the right', () => {
-  const placed = new Map(layoutOf(mainFlow(graph)).nodes.map(({ id, x }) => [id, x]))
+  const placed = new Map(layoutOf(mainFlow(graph), 1_200).nodes.map(({ id, x }) => [id, x]))
   const order = [
     'service:simulation',
     'queue:ticks',
@@ -74,5 +75,39 @@ test('ends with a circle, too', () => {
     nodes: ['service:a', 'service:b'].map(node),
     edges: [edge('service:a', 'service:b'), edge('service:b', 'service:a')],
   }
-  assert.equal(layoutOf(circle).nodes.length, 2)
+  assert.equal(layoutOf(circle, 1_200).nodes.length, 2)
+})
+
+const ROOMS = [280, 304, 740, 1_160, 2_000]
+
+test('fits into every width, and lays no node upon another', () => {
+  for (const room of ROOMS) {
+    const { nodes, width, height } = layoutOf(mainFlow(graph), room)
+    assert.ok(width <= room, `${width} is wider than ${room}`)
+    for (const { x, y, width: own } of nodes) {
+      assert.ok(x >= 0 && x + own <= room + 1 && y >= 0 && y + NODE.height <= height + 1, `out of ${room}`)
+    }
+    for (const [index, one] of nodes.entries()) {
+      for (const other of nodes.slice(index + 1)) {
+        const isApart = Math.abs(one.x - other.x) >= one.width || Math.abs(one.y - other.y) >= NODE.height
+        assert.ok(isApart, `${one.id} lies upon ${other.id} in ${room}`)
+      }
+    }
+  }
+})
+
+test('places what nothing flows into right before what it feeds', () => {
+  const late: Graph = {
+    nodes: [...graph.nodes, node('service:reconciler')],
+    edges: [...graph.edges, edge('service:reconciler', 'topic:batches')],
+  }
+  const placed = new Map(layoutOf(mainFlow(late), 1_200).nodes.map(({ id, x }) => [id, x]))
+  assert.equal(placed.get('service:reconciler'), placed.get('service:writer'))
+})
+
+test('lets a dot stand for one message up to ten a second, and then for ten or a hundred', () => {
+  assert.deepEqual(dotsFor(0), { dotsPerSecond: 0, each: 1 })
+  assert.deepEqual(dotsFor(0.5), { dotsPerSecond: 0.5, each: 1 })
+  assert.deepEqual(dotsFor(10), { dotsPerSecond: 10, each: 1 })
+  assert.deepEqual(dotsFor(500), { dotsPerSecond: 5, each: 100 })
 })

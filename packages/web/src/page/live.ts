@@ -53,14 +53,50 @@ export const isLive = computed(() => connection.value.state === 'live')
 type Handler = (data: never) => void
 const handlers = new Map<string, Set<Handler>>()
 
-function on<T>(event: string, handler: (data: T) => void): void {
+/** Calls the handler once per event, in the frame in which it is drawn; the returned function takes it away. */
+export function on<T>(event: string, handler: (data: T) => void): () => void {
   const all = handlers.get(event) ?? new Set()
+  if (!handlers.has(event)) source?.addEventListener(event, heard)
   handlers.set(event, all.add(handler as Handler))
+  return () => all.delete(handler as Handler)
+}
+
+/** What the stream reports in detail, such as `topic:orders` or `run:<id>`, with how many ask for it. */
+const details = new Map<string, number>()
+
+/** Asks for more of one thing until the returned function is called. The stream is opened anew, and goes on where it was. */
+export function watchInDetail(what: string): () => void {
+  details.set(what, (details.get(what) ?? 0) + 1)
+  if (details.get(what) === 1) reopen()
+  return () => {
+    const left = (details.get(what) ?? 1) - 1
+    if (left > 0) details.set(what, left)
+    else if (details.delete(what)) reopen()
+  }
+}
+
+/** Leaving one screen for the next changes the details twice: the stream is opened once, afterwards. */
+function reopen(): void {
+  clearTimeout(reopening)
+  reopening = setTimeout(() => {
+    if (isConnected.peek()) connect()
+  })
+}
+
+/** The page stands still, or goes on with fresh figures. */
+export function toggleFrozen(): void {
+  frozen.value = !frozen.value
+  missedWhileFrozen.value = 0
+  if (frozen.value) return
+  // What changed meanwhile was only told once: a new stream begins with all of it.
+  refreshed.value++
+  reopen()
 }
 
 let source: EventSource | undefined
 let attempt = 0
 let timer = 0
+let reopening = 0
 let wasHidden = false
 /** Where the stream stopped; a new one continues from there. */
 let lastEventId = ''
@@ -92,6 +128,7 @@ function connect(): void {
   const url = new URL('/api/v1/events', location.href)
   // Only a browser's own reconnect sends the header, and that gives up after an error response.
   if (lastEventId !== '') url.searchParams.set('after', lastEventId)
+  if (details.size > 0) url.searchParams.set('detail', [...details.keys()].join())
   const opened = new EventSource(url)
   source = opened
   for (const event of handlers.keys()) opened.addEventListener(event, heard)
@@ -179,6 +216,15 @@ on<unknown>('skipped', () => {
 on<Overview>('snapshot', snapshot => {
   setServerTime(snapshot.at)
   overview.value = snapshot
+})
+
+/** A run grows: of the newest one, the overview shows it. */
+on<{ runId: string; live: boolean; tick: number; alive: number | null }>('run', ({ runId, live, tick, alive }) => {
+  const before = overview.peek()
+  const run = before?.newestRun
+  if (before === undefined || run?.runId !== runId) return
+  const ticks = run.ticks === null ? { first: tick, last: tick, count: 1 } : { ...run.ticks, last: tick }
+  overview.value = { ...before, newestRun: { ...run, live, ticks, alive: alive ?? run.alive } }
 })
 
 /** Only what has changed, as rows of numbers. */

@@ -1,3 +1,5 @@
+import type { RunFacts } from './world/run-shapes.ts'
+
 /** API responses, as far as the page reads them. Times are ISO strings; ids of messages are numbers. */
 
 export type Status = 'ACTIVE' | 'PAUSED' | 'DEAD' | 'CANCELLED'
@@ -85,6 +87,7 @@ export type Overview = {
   readonly topics: readonly TopicLive[]
   readonly attention: readonly Attention[]
   readonly pipeline: Graph | null
+  readonly newestRun: RunFacts | null
 }
 
 /** GET /topics/:topic/lanes?from&to&buckets=200 */

@@ -1,112 +1,137 @@
-import { useMemo } from 'preact/hooks'
-import { count, rate } from '../format.ts'
-import { type Kind, kindOfService } from '../parts/mark.tsx'
-import { ScrollBox } from '../parts/scroll-box.tsx'
-import type { Graph, GraphEdge } from '../shapes.ts'
-import { layoutOf, NODE, type Placed } from './layout.ts'
+import { useMemo, useRef } from 'preact/hooks'
+import { topicAddress } from '../address.ts'
+import { bytes, count, rate, whole } from '../format.ts'
+import { overview } from '../live.ts'
+import { type Kind, kindOfService, SHAPES } from '../parts/mark.tsx'
+import { useWidth } from '../parts/use-width.ts'
+import type { Graph, GraphEdge, Overview } from '../shapes.ts'
+import { dotsFor } from './dot-rate.ts'
+import { Dots } from './dots.tsx'
+import { layoutOf, NODE, type Placed, type Way } from './layout.ts'
 import { mainFlow } from './main-flow.ts'
 
-/** The pipeline as a flow: dots move along an edge at its real rate, and the width of an edge shows its backlog. */
+/** The pipeline drawn as it flows: dots run along a line at its real rate, and a line is as wide as its backlog. */
 export function Flow({ graph: whole }: { graph: Graph }) {
   const graph = mainFlow(whole)
-  const shape = graph.nodes.map(({ id }) => id).join()
-  const layout = useMemo(() => layoutOf(graph), [shape, graph.edges.length])
-  const placeOf = new Map(layout.nodes.map(node => [node.id, node]))
-  const state = new Map(graph.nodes.map(node => [node.id, node]))
+  const place = useRef<HTMLElement>(null)
+  const room = useWidth(place).value
+  const shape = `${graph.nodes.map(({ id }) => id).join()} ${graph.edges.length} ${room}`
+  const layout = useMemo(() => layoutOf(graph, Math.max(280, room)), [shape])
+  const nodeOf = new Map(graph.nodes.map(node => [node.id, node]))
+  const edgeOf = new Map(graph.edges.map(edge => [nameOf(edge), edge]))
   return (
-    <ScrollBox label="Pipeline, drawn">
-      {/* biome-ignore lint/a11y/useSemanticElements: a drawing with links in it is no fieldset */}
-      <svg
-        class="flow"
-        viewBox={`-4 -4 ${layout.width + 8} ${layout.height + 8}`}
-        width={layout.width + 8}
-        height={layout.height + 8}
-        role="group"
-        aria-label={describe(graph)}
-      >
-        {graph.edges.map(edge => {
-          const [from, to] = [placeOf.get(edge.from), placeOf.get(edge.to)]
-          return from && to ? (
-            <Edge key={`${edge.from} ${edge.to} ${edge.binding}`} edge={edge} from={from} to={to} />
-          ) : null
-        })}
-        {layout.nodes.map(node => (
-          <Node key={node.id} node={{ ...node, ...(state.get(node.id) ?? node) }} edges={graph.edges} />
-        ))}
-      </svg>
-    </ScrollBox>
+    <figure ref={place} class="flow" aria-label={describe(graph)} style={{ height: `${layout.height + 4}px` }}>
+      {room > 0 && (
+        <>
+          <svg class="flow-lines" width={layout.width} height={layout.height + 4} aria-hidden="true">
+            {layout.ways.map(way => (
+              <Edge key={nameOf(way.edge)} way={way} edge={edgeOf.get(nameOf(way.edge)) ?? way.edge} />
+            ))}
+          </svg>
+          {layout.nodes.map(node => (
+            <Node key={node.id} node={{ ...node, ...(nodeOf.get(node.id) ?? node) }} edges={graph.edges} />
+          ))}
+        </>
+      )}
+    </figure>
   )
 }
 
-function Edge({ edge, from, to }: { edge: GraphEdge; from: Placed; to: Placed }) {
-  const [x1, y1] = [from.x + NODE.width, from.y + NODE.height / 2]
-  const [x2, y2] = [to.x, to.y + NODE.height / 2]
-  const bend = Math.max(30, (x2 - x1) / 2)
-  const path = `M${x1} ${y1}C${x1 + bend} ${y1} ${x2 - bend} ${y2} ${x2} ${y2}`
+const nameOf = ({ from, to, binding }: GraphEdge): string => `${from} ${to} ${binding}`
+
+function Edge({ way: { path, label }, edge }: { way: Way; edge: GraphEdge }) {
   const perSecond = edge.perSecond ?? 0
-  const width = 1.5 + Math.min(7, Math.log2(1 + edge.backlog))
-  // Above two per second the eye sees a stream, whatever the number.
-  const dots = perSecond === 0 ? 0 : perSecond < 2 ? 1 : perSecond < 50 ? 2 : 4
-  const takes = Math.min(4, Math.max(0.8, 2 / Math.max(0.5, Math.log10(1 + perSecond) + 0.4)))
+  const width = 1.5 + Math.min(10, Math.log2(1 + edge.backlog))
+  const { each } = dotsFor(perSecond)
+  const tip = [
+    `${edge.binding}: ${edge.perSecond === null ? 'rate not known' : `${rate(perSecond)}/s`}`,
+    ...(edge.backlog > 0 ? [`${whole(edge.backlog)} waiting`] : []),
+    ...(each > 1 ? [`one dot: ${whole(each)} messages`] : []),
+  ].join('\n')
   return (
-    <g class={edge.backlog > 100 ? 'flow-edge flow-dammed' : 'flow-edge'}>
-      <path d={path} fill="none" stroke="currentColor" stroke-width={width} stroke-linecap="round">
-        <title>{`${edge.binding}: ${rate(perSecond)}/s${edge.backlog > 0 ? `, ${count(edge.backlog)} waiting` : ''}`}</title>
-      </path>
-      {Array.from({ length: dots }, (_, index) => (
-        <circle key={`${index} ${dots}`} r="3" class="flow-dot">
-          <animateMotion
-            {...{ path }}
-            dur={`${takes.toFixed(1)}s`}
-            begin={`${((index / dots) * -takes).toFixed(2)}s`}
-            repeatCount="indefinite"
-          />
-        </circle>
-      ))}
+    <g class={edge.backlog > 100 ? 'flow-edge dammed' : 'flow-edge'} data-tip={tip}>
+      <path d={path} class="flow-reach" />
+      <path d={path} class="flow-line" stroke-width={width} />
+      <Dots path={path} perSecond={perSecond} />
+      {label !== null && perSecond > 0 && (
+        <text x={label[0]} y={label[1]} class="flow-rate">
+          {rate(perSecond)}/s
+        </text>
+      )}
     </g>
   )
 }
 
 function Node({ node, edges }: { node: Placed; edges: readonly GraphEdge[] }) {
-  const kind: Kind =
-    node.kind === 'service'
-      ? node.healthy
-        ? kindOfService(node.state ?? '')
-        : 'warning'
-      : node.healthy
-        ? 'off'
-        : 'bad'
+  const found = overview.value
   const fill =
     node.kind === 'queue' ? (edges.find(({ from, to }) => from === node.id || to === node.id)?.fill ?? null) : null
-  const moved = edges
-    .filter(({ from, to }) => from === node.id || to === node.id)
-    .map(({ perSecond }) => perSecond ?? 0)
-  const body = (
-    <g transform={`translate(${node.x} ${node.y})`} class={`flow-node flow-${node.kind} flow-state-${kind}`}>
-      <rect width={NODE.width} height={NODE.height} rx={node.kind === 'service' ? 8 : 22} />
-      {fill !== null && <rect class="flow-fill" width={NODE.width * fill} height={NODE.height} rx={22} />}
-      <text x="14" y="19" class="flow-name">
-        {node.name.length > 21 ? `${node.name.slice(0, 20)}…` : node.name}
-      </text>
-      <text x="14" y="36" class="flow-says">
-        {saysOf(node, fill, Math.max(0, ...moved))}
-      </text>
-    </g>
+  const kind = kindOf(node)
+  const says = saysOf(node, fill, fastest(node, edges), found)
+  return (
+    <a
+      class={`flow-node flow-${node.kind} flow-is-${kind}${fill !== null && fill > 0.9 ? ' flow-full' : ''}`}
+      href={hrefOf(node, found)}
+      style={{ left: `${node.x}px`, top: `${node.y}px`, width: `${node.width}px`, height: `${NODE.height}px` }}
+      aria-label={`${node.kind} ${node.name}: ${says}`}
+      title={node.name}
+    >
+      {fill !== null && <span class="flow-fill" style={{ width: `${fill * 100}%` }} />}
+      <span class="flow-name truncate">{node.name}</span>
+      <span class="flow-says truncate">
+        <svg width="12" height="12" viewBox="0 0 12 12" class="flow-mark" aria-hidden="true">
+          {node.kind === 'service' || kind === 'bad' ? SHAPES[kind] : <path d={GLYPHS[node.kind]} class="flow-glyph" />}
+        </svg>
+        {says}
+      </span>
+    </a>
   )
-  const href = hrefOf(node)
-  return href === undefined ? body : <a href={href}>{body}</a>
 }
 
-function saysOf({ kind, state }: Placed, fill: number | null, perSecond: number): string {
-  if (kind === 'service') return `${(state ?? '').toLowerCase()}${perSecond > 0 ? ` · ${rate(perSecond)}/s` : ''}`
+const GLYPHS: { readonly [kind in Placed['kind']]: string } = {
+  service: '',
+  queue: 'M1 3v6M4 3v6M7 3v6M10 3v6',
+  topic: 'M1 3q2.5-2 5 0t5 0M1 6.5q2.5-2 5 0t5 0M1 10q2.5-2 5 0t5 0',
+  storage: 'M1.5 3q4.5-3 9 0v6q-4.5 3-9 0ZM1.5 3q4.5 3 9 0',
+  index: 'M5 1.5a3.5 3.5 0 1 0 0 7 3.5 3.5 0 0 0 0-7M8 8l3 3',
+}
+
+function kindOf({ kind, state, healthy }: Placed): Kind {
+  if (kind !== 'service') return healthy ? 'off' : 'bad'
+  return healthy || state === 'ERROR' ? kindOfService(state ?? '') : 'warning'
+}
+
+const fastest = ({ id }: Placed, edges: readonly GraphEdge[]): number =>
+  Math.max(0, ...edges.filter(({ from, to }) => from === id || to === id).map(({ perSecond }) => perSecond ?? 0))
+
+function saysOf(node: Placed, fill: number | null, perSecond: number, found: Overview | undefined): string {
+  const moved = perSecond > 0 ? `${rate(perSecond)}/s` : ''
+  if (node.kind === 'service')
+    return node.state === 'RUNNING' && moved !== '' ? moved : (node.state ?? '').toLowerCase().replaceAll('_', ' ')
   if (fill !== null) return `queue · ${Math.round(fill * 100)} %`
-  return kind
+  if (node.kind === 'index' && found?.newestRun?.bytes != null) return `index · ${bytes(found.newestRun.bytes)}`
+  if (node.kind === 'topic') {
+    const kept = topicsOf(node.name, found).reduce((sum, topic) => sum + topic.kept, 0)
+    return `topic · ${count(kept)} kept`
+  }
+  return node.kind
 }
 
-function hrefOf({ kind, name }: Placed): string | undefined {
+/** A run has topics of its own: `<name>.<run id>`. */
+const topicsOf = (name: string, found: Overview | undefined) =>
+  found?.topics.filter(({ topic }) => topic === name || topic.startsWith(`${name}.`)) ?? []
+
+function hrefOf({ kind, name }: Placed, found: Overview | undefined): string {
   if (kind === 'service') return `/services/${encodeURIComponent(name)}`
-  if (kind === 'topic') return `/topics?q=${encodeURIComponent(name)}`
-  return kind === 'index' ? '/runs' : undefined
+  if (kind === 'topic') {
+    const topics = topicsOf(name, found)
+    const [only] = topics
+    return only !== undefined && topics.length === 1
+      ? topicAddress(only.topic)
+      : `/topics?q=${encodeURIComponent(name)}`
+  }
+  if (kind === 'index') return '/runs'
+  return '/services'
 }
 
 const describe = ({ nodes }: Graph): string =>

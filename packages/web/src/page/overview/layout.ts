@@ -1,15 +1,35 @@
-import type { Graph, GraphNode } from '../shapes.ts'
+import type { Graph, GraphEdge, GraphNode } from '../shapes.ts'
 
-export const NODE = { width: 184, height: 46, gapX: 64, gapY: 16 } as const
+/** Sizes in pixels. The drawing is never scaled, so that its texts stay legible: it is laid out anew for each width. */
+export const NODE = { narrowest: 136, width: 144, widest: 200, height: 52 } as const
+const GAP = { across: 40, between: 12, down: 40 } as const
+/** Between nodes side by side, where lines pass. */
+const GUTTER = 20
 
-export type Placed = GraphNode & { readonly x: number; readonly y: number }
+export type Placed = GraphNode & { readonly x: number; readonly y: number; readonly width: number }
+export type Way = { readonly edge: GraphEdge; readonly path: string; readonly label: readonly [number, number] | null }
 
-export type Layout = { readonly nodes: readonly Placed[]; readonly width: number; readonly height: number }
+export type Layout = {
+  readonly nodes: readonly Placed[]
+  readonly ways: readonly Way[]
+  readonly width: number
+  readonly height: number
+}
 
-/** Columns by the longest path from a source, rows in the order of the neighbours before them. */
-export function layoutOf({ nodes, edges }: Graph): Layout {
+/** From left to right where there is room for all steps, otherwise from top to bottom. */
+export function layoutOf(graph: Graph, room: number): Layout {
+  const steps = stepsOf(graph)
+  const needed = steps.length * (NODE.width + GAP.across) - GAP.across
+  return needed <= room ? across(graph, steps, room) : down(graph, steps, room)
+}
+
+/**
+ * Steps by the longest way from a source. What nothing flows into stands right before what it feeds, so that no line runs past half of
+ * the drawing. In a step, nodes stand in the order of their neighbours.
+ */
+function stepsOf({ nodes, edges }: Graph): readonly (readonly GraphNode[])[] {
   const depth = new Map(nodes.map(({ id }) => [id, 0]))
-  // As many rounds as there are nodes: no path is longer, and cycles end too.
+  // As many rounds as there are nodes: a longest way is no longer, and a circle ends too.
   for (let round = 0; round < nodes.length; round++) {
     let hasMoved = false
     for (const { from, to } of edges) {
@@ -21,24 +41,114 @@ export function layoutOf({ nodes, edges }: Graph): Layout {
     }
     if (!hasMoved) break
   }
-  const columns = [...Map.groupBy(nodes, ({ id }) => depth.get(id) ?? 0)].sort(([one], [other]) => one - other)
-  const rows = new Map<string, number>()
-  const placed: Placed[] = []
-  const tallest = Math.max(1, ...columns.map(([, column]) => column.length))
-  const height = tallest * (NODE.height + NODE.gapY) - NODE.gapY
-  for (const [index, [, column]] of columns.entries()) {
-    const sorted = column.toSorted((one, other) => place(one.id, edges, rows) - place(other.id, edges, rows))
-    const top = (height - (sorted.length * (NODE.height + NODE.gapY) - NODE.gapY)) / 2
-    for (const [row, node] of sorted.entries()) {
-      const y = top + row * (NODE.height + NODE.gapY)
-      rows.set(node.id, y)
-      placed.push({ ...node, x: index * (NODE.width + NODE.gapX), y })
-    }
+  for (const { id } of nodes) {
+    if (edges.some(({ to }) => to === id)) continue
+    const next = edges.filter(({ from }) => from === id).map(({ to }) => depth.get(to) ?? 0)
+    if (next.length > 0) depth.set(id, Math.max(0, Math.min(...next) - 1))
   }
-  return { nodes: placed, width: columns.length * (NODE.width + NODE.gapX) - NODE.gapX, height }
+  const steps = [...Map.groupBy(nodes, ({ id }) => depth.get(id) ?? 0)]
+    .sort(([one], [other]) => one - other)
+    .map(([, step]) => step)
+  return untangled(steps, edges)
 }
 
-function place(id: string, edges: Graph['edges'], rows: ReadonlyMap<string, number>): number {
-  const before = edges.filter(({ to }) => to === id).flatMap(({ from }) => rows.get(from) ?? [])
-  return before.length === 0 ? 0 : before.reduce((sum, row) => sum + row, 0) / before.length
+/** Nodes move towards the middle of their neighbours, there and back a few times, which leaves few lines crossing. */
+function untangled(
+  given: readonly (readonly GraphNode[])[],
+  edges: readonly GraphEdge[],
+): readonly (readonly GraphNode[])[] {
+  const steps = given.map(step => [...step])
+  const places = new Map<string, number>()
+  const note = (step: readonly GraphNode[]): void => {
+    for (const [row, { id }] of step.entries()) places.set(id, row - (step.length - 1) / 2)
+  }
+  for (const step of steps) note(step)
+  for (let round = 0; round < 4; round++) {
+    const isForward = round % 2 === 0
+    for (const step of isForward ? steps : steps.toReversed()) {
+      const middle = ({ id }: GraphNode): number => {
+        const near = edges.flatMap(({ from, to }) => {
+          if (isForward) return to === id ? [places.get(from) ?? 0] : []
+          return from === id ? [places.get(to) ?? 0] : []
+        })
+        return near.length === 0 ? (places.get(id) ?? 0) : near.reduce((sum, each) => sum + each, 0) / near.length
+      }
+      step.sort((one, other) => middle(one) - middle(other))
+      note(step)
+    }
+  }
+  return steps
+}
+
+function across(graph: Graph, steps: readonly (readonly GraphNode[])[], room: number): Layout {
+  const free = room - (steps.length - 1) * GAP.across
+  const width = Math.min(NODE.widest, Math.floor(free / steps.length))
+  const gap = steps.length === 1 ? 0 : Math.min(120, (room - width * steps.length) / (steps.length - 1))
+  const tallest = Math.max(1, ...steps.map(step => step.length))
+  const height = tallest * (NODE.height + GAP.between) - GAP.between
+  const nodes = steps.flatMap((step, index) => {
+    const top = (height - (step.length * (NODE.height + GAP.between) - GAP.between)) / 2
+    return step.map(
+      (node, row): Placed => ({
+        ...node,
+        x: index * (width + gap),
+        y: top + row * (NODE.height + GAP.between),
+        width,
+      }),
+    )
+  })
+  const placeOf = new Map(nodes.map(node => [node.id, node]))
+  const ways = graph.edges.flatMap((edge): Way[] => {
+    const [from, to] = [placeOf.get(edge.from), placeOf.get(edge.to)]
+    if (from === undefined || to === undefined) return []
+    const [x1, y1, x2, y2] = [from.x + width, from.y + NODE.height / 2, to.x, to.y + NODE.height / 2]
+    const bend = Math.max(16, (x2 - x1) / 2)
+    const label = y1 === y2 && x2 - x1 >= 44 ? ([(x1 + x2) / 2, y1 - 8] as const) : null
+    return [{ edge, label, path: `M${x1} ${y1}C${x1 + bend} ${y1} ${x2 - bend} ${y2} ${x2} ${y2}` }]
+  })
+  return { nodes, ways, width: steps.length * (width + gap) - gap, height }
+}
+
+/** A step that is too wide goes on in the next row; lines reach those rows through the gaps, never across a node. */
+function down(graph: Graph, steps: readonly (readonly GraphNode[])[], room: number): Layout {
+  const fits = Math.max(1, Math.floor((room + GUTTER) / (NODE.narrowest + GUTTER)))
+  const widest = Math.min(fits, Math.max(1, ...steps.map(step => step.length)))
+  const width = Math.min(NODE.widest, Math.floor((room - (widest - 1) * GUTTER) / widest))
+  const nodes: (Placed & { readonly isFirst: boolean })[] = []
+  let y = 0
+  for (const step of steps) {
+    const columns = Math.min(fits, step.length)
+    const left = (room - (columns * (width + GUTTER) - GUTTER)) / 2
+    for (const [index, node] of step.entries()) {
+      const [column, row] = [index % columns, Math.floor(index / columns)]
+      const top = y + row * (NODE.height + GAP.between)
+      nodes.push({ ...node, x: left + column * (width + GUTTER), y: top, width, isFirst: row === 0 })
+    }
+    y += Math.ceil(step.length / columns) * (NODE.height + GAP.between) - GAP.between + GAP.down
+  }
+  const placeOf = new Map(nodes.map(node => [node.id, node]))
+  const gutterBeside = ({ x }: Placed): number =>
+    x + width / 2 < room / 2 - 1 ? x + width + GUTTER / 2 : x - GUTTER / 2
+  const ways = graph.edges.flatMap((edge): Way[] => {
+    const [from, to] = [placeOf.get(edge.from), placeOf.get(edge.to)]
+    if (from === undefined || to === undefined) return []
+    const [x1, y1, x2, y2] = [from.x + width / 2, from.y + NODE.height, to.x + width / 2, to.y]
+    const isFree = !nodes.some(({ y: other }) => other > from.y && other < to.y)
+    if (isFree) return [{ edge, label: null, path: `M${x1} ${y1}${bentDown(x1, y1, x2, y2)}` }]
+    if (to.isFirst) {
+      const [gutter, below] = [gutterBeside(from), y2 - GAP.down + 4]
+      const path = `M${x1} ${y1}${bentDown(x1, y1, gutter, y1 + 12)}V${below}${bentDown(gutter, below, x2, y2)}`
+      return [{ edge, label: null, path }]
+    }
+    const [gutter, middle] = [gutterBeside(to), y2 + NODE.height / 2]
+    const side = gutter > to.x ? to.x + width : to.x
+    const path = `M${x1} ${y1}${bentDown(x1, y1, gutter, y1 + GAP.down)}V${middle - 6}Q${gutter} ${middle} ${side} ${middle}`
+    return [{ edge, label: null, path }]
+  })
+  return { nodes, ways, width: room, height: Math.max(0, y - GAP.down) }
+}
+
+function bentDown(x1: number, y1: number, x2: number, y2: number): string {
+  const bend = Math.max(6, (y2 - y1) / 2)
+  return `C${x1} ${y1 + bend} ${x2} ${y2 - bend} ${x2} ${y2}`
 }

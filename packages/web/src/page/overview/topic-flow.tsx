@@ -1,39 +1,76 @@
 import { groupAddress, topicAddress } from '../address.ts'
-import { count, rate } from '../format.ts'
+import { count, duration, rate, whole } from '../format.ts'
 import { kindOfGroup, Mark } from '../parts/mark.tsx'
-import type { TopicLive } from '../shapes.ts'
+import { Sparkline, trend } from '../parts/sparkline.tsx'
+import type { GroupLive, TopicLive } from '../shapes.ts'
+import { useRecentRates } from '../topics/use-recent-rates.ts'
+import { Dots } from './dots.tsx'
 
-const SHOWN = 12
+const MOST_TOPICS = 12
+const MOST_GROUPS = 8
+const STREAM = 'M2 8H94'
 
-/** Active topics, busiest first, with their groups. */
+/** Topics that move, the busiest first: what comes in flows on to their groups. */
 export function TopicFlow({ topics }: { topics: readonly TopicLive[] }) {
   const busy = topics
     .filter(({ groups, kept }) => groups.length > 0 || kept > 0)
-    .toSorted((one, other) => other.publishedPerSecond - one.publishedPerSecond)
+    .toSorted(
+      (one, other) =>
+        Math.round(other.publishedPerSecond) - Math.round(one.publishedPerSecond) || (one.topic < other.topic ? -1 : 1),
+    )
+    .slice(0, MOST_TOPICS)
+  const rates = useRecentRates(busy.map(({ topic }) => topic))
   if (busy.length === 0) return null
+  const groups = topics.reduce((sum, each) => sum + each.groups.length, 0)
   return (
     <section class="panel stack" aria-labelledby="topics">
-      <h2 id="topics">Topics</h2>
+      <div class="row spread">
+        <h2 id="topics">Topics</h2>
+        <a href="/topics">
+          Topics {whole(topics.length)} · Groups {whole(groups)}
+        </a>
+      </div>
       <ul class="topic-flow">
-        {busy.slice(0, SHOWN).map(topic => (
+        {busy.map(topic => (
           <li key={topic.topic}>
             <a class="truncate" href={topicAddress(topic.topic)} title={topic.topic}>
               {topic.topic}
             </a>
+            <Sparkline values={rates(topic.topic)} says={trend(rates(topic.topic), value => `${rate(value)}/s`)} />
             <span class="number">{rate(topic.publishedPerSecond)}/s</span>
-            <span class="row">
-              {topic.groups.map(group => (
-                <a key={group.group} class="chip" href={groupAddress(topic.topic, group.group)}>
-                  <Mark kind={kindOfGroup(group)} word={group.status}>
-                    {group.group === '' ? 'queue' : group.group}
-                    {group.lagMessages > 0 && <span class="muted"> {count(group.lagMessages)}</span>}
-                  </Mark>
-                </a>
-              ))}
-            </span>
+            <svg class="stream" viewBox="0 0 96 16" width="96" height="16" aria-hidden="true">
+              <path d={STREAM} class="flow-line" stroke-width="1.5" />
+              <Dots path={STREAM} perSecond={topic.publishedPerSecond} />
+            </svg>
+            <Groups topic={topic} />
           </li>
         ))}
       </ul>
     </section>
   )
 }
+
+function Groups({ topic: { topic, groups } }: { topic: TopicLive }) {
+  if (groups.length === 0) return <span class="muted">nobody is subscribed</span>
+  const urgent = groups.toSorted((one, other) => rank(one) - rank(other) || other.lagMessages - one.lagMessages)
+  const shown = groups.length <= MOST_GROUPS ? groups : urgent.slice(0, MOST_GROUPS)
+  return (
+    <span class="row chips">
+      {shown.map(group => (
+        <a key={group.group} class="chip" href={groupAddress(topic, group.group)} data-tip={tipOf(group)}>
+          <Mark kind={kindOfGroup(group)} word={group.status.toLowerCase()}>
+            <span class="truncate">{group.group === '' ? 'queue' : group.group}</span>
+          </Mark>
+          {group.lagMessages > 0 && <span class="muted">{count(group.lagMessages)}</span>}
+        </a>
+      ))}
+      {groups.length > shown.length && <a href={topicAddress(topic)}>and {whole(groups.length - shown.length)} more</a>}
+    </span>
+  )
+}
+
+const RANKS = { bad: 0, warning: 1, paused: 2, ok: 3, off: 4 } as const
+const rank = (group: GroupLive): number => RANKS[kindOfGroup(group)]
+
+const tipOf = ({ status, lagMessages, lagMs, consumedPerSecond }: GroupLive): string =>
+  `${status.toLowerCase()}, ${rate(consumedPerSecond)}/s\nlag ${whole(lagMessages)}${lagMessages > 0 ? ` · ${duration(lagMs)}` : ''}`

@@ -4,7 +4,7 @@ import type { Status } from '../shapes.ts'
 export type Kind = 'ok' | 'warning' | 'bad' | 'paused' | 'off'
 
 /** A state is never shown by colour alone: each has its shape and a word. */
-const SHAPES: { readonly [kind in Kind]: JSX.Element } = {
+export const SHAPES: { readonly [kind in Kind]: JSX.Element } = {
   ok: <circle cx="6" cy="6" r="4.5" fill="currentColor" />,
   warning: <path d="M6 1 11.5 11H.5Z" fill="currentColor" />,
   bad: <path d="m2 2 8 8m0-8-8 8" stroke="currentColor" stroke-width="2.6" stroke-linecap="round" />,

@@ -4,7 +4,7 @@ import { goTo, path } from '../address.ts'
 import { now } from '../clock.ts'
 import { clock, count, duration } from '../format.ts'
 import { addCommands } from '../keys.ts'
-import { connection, frozen, isOutdated, missedWhileFrozen, overview } from '../live.ts'
+import { connection, frozen, isOutdated, missedWhileFrozen, overview, toggleFrozen } from '../live.ts'
 import { Mark } from '../parts/mark.tsx'
 import { THEMES, theme } from '../preferences.ts'
 import { changeToken, roleName, session } from '../session.ts'
@@ -146,11 +146,6 @@ function ConnectionBadge() {
       </Mark>
     </span>
   )
-}
-
-function toggleFrozen(): void {
-  frozen.value = !frozen.value
-  missedWhileFrozen.value = 0
 }
 
 function nextTheme(): void {

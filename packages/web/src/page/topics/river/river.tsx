@@ -3,7 +3,9 @@ import { useRef } from 'preact/hooks'
 import { goTo, pushQuery, topicAddress } from '../../address.ts'
 import { serverNow } from '../../clock.ts'
 import { duration, rate } from '../../format.ts'
+import { ResetForm } from '../../groups/reset-form.tsx'
 import { Age } from '../../parts/age.tsx'
+import { Modal } from '../../parts/confirm.tsx'
 import { Failed, Loading } from '../../parts/states.tsx'
 import { useWidth } from '../../parts/use-width.ts'
 import type { GroupLive, TopicLive } from '../../shapes.ts'
@@ -22,7 +24,7 @@ export function River({ topic }: { topic: TopicLive }) {
   const zoom = zoomed()
   const lanes = useLanes(topic.topic, zoom)
   const isTable = useSignal(false)
-  const moving = useSignal<{ readonly group: GroupLive; readonly to: number } | undefined>(undefined)
+  const moving = useSignal<Moving | undefined>(undefined)
   const found = lanes.value.value
   const scale = found && scaleFor(found, zoom)
   return (
@@ -55,8 +57,17 @@ export function River({ topic }: { topic: TopicLive }) {
           topic={topic}
           lanes={found}
           scale={scale}
-          move={(group, to) => {
+          move={({ group }, to) => {
             moving.value = { group, to }
+          }}
+        />
+      )}
+      {moving.value !== undefined && (
+        <Move
+          topic={topic}
+          moving={moving.value}
+          close={() => {
+            moving.value = undefined
           }}
         />
       )}
@@ -64,10 +75,23 @@ export function River({ topic }: { topic: TopicLive }) {
   )
 }
 
+type Moving = { readonly group: string; readonly to: number }
+
+/** The question that follows a dragged cursor. */
+function Move({ topic, moving: { group: name, to }, close }: { topic: TopicLive; moving: Moving; close(): void }) {
+  const group = topic.groups.find(each => each.group === name)
+  if (group === undefined) return null
+  return (
+    <Modal label={`Move ${name === '' ? topic.topic : name}`} closed={close} wide>
+      <ResetForm topic={topic} group={group} message={String(to)} close={close} />
+    </Modal>
+  )
+}
+
 /** The right edge is now, unless the zoomed part ended before. */
 function scaleFor({ buckets, last }: Lanes, { to }: Zoom): Scale | undefined {
-  const final = buckets.at(-1)
-  const end = to === undefined || final === undefined ? serverNow() : Date.parse(final.at)
+  const final = buckets.findLast(({ at }) => at !== null)?.at
+  const end = to === undefined || final == null ? serverNow() : Date.parse(final)
   return scaleOf(buckets, to ?? last ?? 0, end)
 }
 

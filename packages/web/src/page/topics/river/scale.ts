@@ -1,5 +1,5 @@
-/** A part of the log: its first message and the number of messages. */
-export type Bucket = { readonly position: number; readonly at: string; readonly count: number }
+/** A part of the log: its first id, the time of its first message (null if none is left) and the number of messages. */
+export type Bucket = { readonly position: number; readonly at: string | null; readonly count: number }
 
 /** The position of a message or a time in the drawing, from 0 at the left to 1 at the right. The axis is time. */
 export type Scale = {
@@ -18,7 +18,7 @@ export type Scale = {
  */
 export function scaleOf(buckets: readonly Bucket[], last: number, endMs: number): Scale | undefined {
   const points = buckets
-    .map(({ position, at }) => [position, Date.parse(at)] as const)
+    .flatMap(({ position, at }) => (at === null ? [] : [[position, Date.parse(at)] as const]))
     .filter(([, at], index, all) => index === 0 || at >= (all[index - 1]?.[1] ?? 0))
   const [begin] = points
   if (begin === undefined) return undefined
@@ -60,10 +60,9 @@ export function densityOf(
   { startMs, endMs }: Scale,
 ): readonly { readonly x: number; readonly width: number; readonly height: number; readonly perSecond: number }[] {
   const span = endMs - startMs
-  const bars = buckets.map(({ at, count }, index) => {
-    const from = Date.parse(at)
-    const next = buckets[index + 1]
-    const to = next === undefined ? endMs : Date.parse(next.at)
+  const filled = buckets.flatMap(({ at, count }) => (at === null ? [] : [{ from: Date.parse(at), count }]))
+  const bars = filled.map(({ from, count }, index) => {
+    const to = filled[index + 1]?.from ?? endMs
     // Messages within one millisecond are drawn one pixel wide, not as an endless peak.
     const ms = Math.max(to - from, span / 1_000, 1)
     return { x: (from - startMs) / span, width: Math.max(0, to - from) / span, perSecond: (count / ms) * 1_000 }
