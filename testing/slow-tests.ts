@@ -12,6 +12,8 @@ export const SLOW_TESTS = [
   'outages.test',
   'postgres/no-transaction.test',
   'postgres/pglite-transactions.test',
+  'postgres/refused-transactions.test',
+  'postgres/savepoints.test',
   'postgres/transaction-kinds.test',
   'processes.test',
   'examples/',

@@ -1,52 +1,11 @@
 import assert from 'node:assert/strict'
-import { DatabaseSync } from 'node:sqlite'
 import { describe, it } from 'node:test'
-import { drizzle } from 'drizzle-orm/node-postgres'
-import knex from 'knex'
 import { Kysely, sql as kyselySql, PostgresDialect } from 'kysely'
-import { Client, Pool } from 'pg'
-import pgPromise from 'pg-promise'
 import postgres from 'postgres'
-import { open, type Tidemark, TransactionError, type TransactionHandle } from 'tidemark'
+import { open, TransactionError } from 'tidemark'
 import { startPostgres } from '../../../../testing/postgres-server.ts'
 import { consume } from '../../src/conformance/consuming.ts'
-import { SHARED_STORES, type TestDatabase } from '../conformance/stores.ts'
-
-const [store] = SHARED_STORES.filter(({ name }) => name === 'PostgreSQL')
-const fresh = () => store?.fresh() ?? Promise.reject(new Error('There is no PostgreSQL'))
-
-async function connected(url: string): Promise<Client & AsyncDisposable> {
-  const client = new Client({ connectionString: url })
-  await client.connect()
-  return Object.assign(client, { [Symbol.asyncDispose]: () => client.end() })
-}
-
-/** The database may be dropped while its connections are closing. */
-function poolAt(connectionString: string): Pool {
-  return new Pool({ connectionString }).on('error', () => {})
-}
-
-/** The client as any other library would use it, with a count of the statements that publishing sent. */
-function counting(client: Client) {
-  const counted = {
-    statements: 0,
-    query(text: string, values: unknown[]) {
-      counted.statements++
-      return client.query(text, values)
-    },
-  }
-  return counted
-}
-
-const stored = async (tm: Tidemark): Promise<unknown[]> =>
-  (await tm.admin.browse('work')).messages.map(({ payload }) => JSON.parse(String(payload)))
-
-async function withTopic(): Promise<{ database: TestDatabase; tm: Tidemark } & AsyncDisposable> {
-  const database = await fresh()
-  const tm = await database.open()
-  await tm.configureTopic('work')
-  return { database, tm, [Symbol.asyncDispose]: () => database[Symbol.asyncDispose]() }
-}
+import { connected, counting, poolAt, stored, withTopic } from './caller-clients.ts'
 
 describe('a transaction of any kind', () => {
   const begins: Record<string, readonly string[]> = {
@@ -79,7 +38,7 @@ describe('a transaction of any kind', () => {
     })
   }
 
-  it('is accepted if its BEGIN is still on the way', async () => {
+  it('is accepted while its BEGIN is still in flight', async () => {
     await using world = await withTopic()
     await using client = await connected(world.database.url)
     const began = client.query('begin')
@@ -89,7 +48,7 @@ describe('a transaction of any kind', () => {
     assert.deepEqual(await stored(world.tm), [1])
   })
 
-  it('is accepted where it was begun by hand on one connection of Kysely or postgres.js', async () => {
+  it('is accepted if it was begun by hand on one connection of Kysely or postgres.js', async () => {
     await using world = await withTopic()
     const db = new Kysely({ dialect: new PostgresDialect({ pool: poolAt(world.database.url) }) })
     await db.connection().execute(async connection => {
@@ -113,7 +72,7 @@ describe('a transaction of any kind', () => {
     assert.deepEqual(await stored(world.tm), ['commit in Kysely', 'commit in postgres.js'])
   })
 
-  it('takes publishes that are not waited for one by one', async () => {
+  it('takes concurrent publishes', async () => {
     await using world = await withTopic()
     await using client = await connected(world.database.url)
     await client.query('begin')
@@ -124,7 +83,7 @@ describe('a transaction of any kind', () => {
     assert.deepEqual((await stored(world.tm)).toSorted(), numbers)
   })
 
-  it('costs one statement a publish; the first of a transaction that has not written, two', async () => {
+  it('costs one statement per publish, and two for the first if the transaction has not written', async () => {
     await using world = await withTopic()
     await using client = await connected(world.database.url)
     const tx = counting(client)
@@ -203,206 +162,4 @@ describe('a transaction of any kind', () => {
     assert.deepEqual(await consume(world.tm.reader('work'), 1), ['here'])
     assert.deepEqual(await consume(other.reader('work'), 1), ['there'])
   })
-})
-
-describe('a savepoint', () => {
-  type Nested = (url: string, publish: (tx: TransactionHandle, payload: string) => Promise<unknown>) => Promise<void>
-  const undone = new Error('undone on purpose')
-  const isUndone = (error: unknown): void => {
-    if (error !== undone) throw error
-  }
-  const libraries: Record<string, Nested> = {
-    pg: async (url, publish) => {
-      await using client = await connected(url)
-      await client.query('begin')
-      await publish(client, 'kept')
-      await client.query('savepoint inner_one')
-      await publish(client, 'undone')
-      await client.query('rollback to savepoint inner_one')
-      await client.query('commit')
-    },
-    'postgres.js': async (url, publish) => {
-      const sql = postgres(url, { onnotice: () => {} })
-      await sql.begin(async tx => {
-        await publish(tx, 'kept')
-        await tx
-          .savepoint(async inner => {
-            await publish(inner, 'undone')
-            throw undone
-          })
-          .catch(isUndone)
-      })
-      await sql.end()
-    },
-    Kysely: async (connectionString, publish) => {
-      const db = new Kysely({ dialect: new PostgresDialect({ pool: poolAt(connectionString) }) })
-      const tx = await db.startTransaction().execute()
-      await publish(tx, 'kept')
-      const inner = await tx.savepoint('inner_one').execute()
-      await publish(inner, 'undone')
-      await inner.rollbackToSavepoint('inner_one').execute()
-      await tx.commit().execute()
-      await db.destroy()
-    },
-    Drizzle: async (connectionString, publish) => {
-      const pool = poolAt(connectionString)
-      await drizzle(pool).transaction(async tx => {
-        await publish(tx, 'kept')
-        await tx
-          .transaction(async inner => {
-            await publish(inner, 'undone')
-            throw undone
-          })
-          .catch(isUndone)
-      })
-      await pool.end()
-    },
-    Knex: async (connection, publish) => {
-      const instance = knex({ client: 'pg', connection })
-      await instance.transaction(async tx => {
-        await publish(tx, 'kept')
-        await tx
-          .transaction(async inner => {
-            await publish(inner, 'undone')
-            throw undone
-          })
-          .catch(isUndone)
-      })
-      await instance.destroy()
-    },
-    'pg-promise': async (url, publish) => {
-      const db = pgPromise({ noWarnings: true })(url)
-      await db.tx(async tx => {
-        await publish(tx, 'kept')
-        await tx
-          .tx(async inner => {
-            await publish(inner, 'undone')
-            throw undone
-          })
-          .catch(isUndone)
-      })
-      await db.$pool.end()
-    },
-  }
-  for (const [library, run] of Object.entries(libraries)) {
-    it(`takes back what was published in it: ${library}`, async () => {
-      await using world = await withTopic()
-      await run(world.database.url, (tx, payload) => world.tm.publish('work', payload, { tx }))
-      assert.deepEqual(await stored(world.tm), ['kept'])
-    })
-  }
-})
-
-describe('a transaction that can’t be published in', () => {
-  type Case = (
-    url: string,
-    refused: (tx: TransactionHandle | undefined, message: RegExp) => Promise<void>,
-  ) => Promise<void>
-  const cases: Record<string, Case> = {
-    'is aborted': async (url, refused) => {
-      await using client = await connected(url)
-      await client.query('begin')
-      await client.query('select 1 / 0').catch(() => undefined)
-      await refused(client, /aborted, because an earlier statement.*Roll it back/)
-      await refused(counting(client), /aborted/)
-      await client.query('commit')
-    },
-    'is read-only': async (url, refused) => {
-      await using client = await connected(url)
-      for (const tx of [client, counting(client)]) {
-        await client.query('begin read only')
-        await refused(tx, /read-only.*READ WRITE/)
-        await client.query('rollback')
-      }
-    },
-    'commits before the publish that was not waited for': async (url, refused) => {
-      await using client = await connected(url)
-      for (const tx of [client, counting(client)]) {
-        await client.query('begin')
-        const committed = client.query('commit')
-        await refused(tx, /no transaction open/)
-        await committed
-      }
-    },
-    'was of a client that is closed': async (url, refused) => {
-      const client = await connected(url)
-      await client.query('begin')
-      await client.end()
-      await refused(client, /can't be used: Client was closed/)
-    },
-    'has ended, in Kysely': async (connectionString, refused) => {
-      const db = new Kysely({ dialect: new PostgresDialect({ pool: poolAt(connectionString) }) })
-      const kept: { tx?: TransactionHandle } = {}
-      await db.transaction().execute(async tx => {
-        kept.tx = tx
-      })
-      await refused(kept.tx, /transaction/i)
-      await db.destroy()
-    },
-    'has ended, in Drizzle': async (connectionString, refused) => {
-      const pool = poolAt(connectionString)
-      const kept: { tx?: TransactionHandle } = {}
-      await drizzle(pool).transaction(async tx => {
-        kept.tx = tx
-      })
-      await refused(kept.tx, /no transaction open/)
-      await pool.end()
-    },
-    'has ended, in Knex': async (connection, refused) => {
-      const instance = knex({ client: 'pg', connection })
-      const kept: { tx?: TransactionHandle } = {}
-      await instance.transaction(async tx => {
-        kept.tx = tx
-      })
-      await refused(kept.tx, /already complete/)
-      await instance.destroy()
-    },
-    'has ended, in pg-promise': async (url, refused) => {
-      const db = pgPromise({ noWarnings: true })(url)
-      const kept: { tx?: TransactionHandle } = {}
-      await db.tx(async tx => {
-        kept.tx = tx
-      })
-      await refused(kept.tx, /can't be used/)
-      await db.$pool.end()
-    },
-    'has ended, in postgres.js': async (url, refused) => {
-      const sql = postgres(url, { onnotice: () => {} })
-      const kept: { tx?: TransactionHandle } = {}
-      await sql.begin(async tx => {
-        kept.tx = tx
-      })
-      await refused(kept.tx, /transaction/)
-      await sql.end()
-    },
-    'is of another engine': async (_url, refused) => {
-      using db = new DatabaseSync(':memory:')
-      db.exec('begin')
-      await refused(db, /not a transaction this store can use/)
-    },
-    'has a snapshot from before the topic was made': async (url, refused) => {
-      await using client = await connected(url)
-      await client.query('begin isolation level repeatable read')
-      await client.query('select 1')
-      await using tm = await open(url)
-      await tm.admin.deleteTopic('work')
-      await tm.configureTopic('work')
-      await refused(client, /began before the topic 'work' was created/)
-    },
-  }
-  for (const [what, run] of Object.entries(cases)) {
-    it(`is refused, and nothing is stored: it ${what}`, { timeout: 60_000 }, async () => {
-      await using world = await withTopic()
-      await run(world.database.url, async (tx, message) => {
-        const tm = await world.database.open()
-        assert.ok(tx)
-        await assert.rejects(tm.publish('work', 1, { tx }), (error: unknown) => {
-          assert.ok(error instanceof TransactionError, String(error))
-          assert.match(error.message, message)
-          return true
-        })
-      })
-      assert.deepEqual(await stored(world.tm), [])
-    })
-  }
 })
