@@ -155,7 +155,7 @@ export class TooManyFramesError extends CodedError {
   }
 }
 
-/** So many at the same time are taken, and no more. */
+/** Too many at the same time. */
 export class TooManyError extends CodedError {
   constructor(what: string, most: number, limit: string) {
     super('TIDEMARK_TOO_MANY', `${most} ${what} are open, which is the limit. Close one, or raise limits.${limit}`)

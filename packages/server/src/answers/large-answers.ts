@@ -61,6 +61,13 @@ export class LargeAnswers {
     return reserved
   }
 
+  /** Memory of an open stream, until it is disposed of. Throws if there is not enough for it. */
+  hold(bytes: number): Disposable {
+    this.#requireRoom(bytes)
+    const held = this.#budget.hold(bytes)
+    return { [Symbol.dispose]: () => held.release() }
+  }
+
   /**
    * Counts the bytes until the reader has them, or is gone. Throws if too much is unsent already, except for what was
    * reserved.
@@ -72,10 +79,13 @@ export class LargeAnswers {
       return
     }
     const { length } = payload
-    const { most, left } = this.#budget
-    if (reserved === undefined && length > left - most * (1 - SHARE_OF_READS)) throw new UnsentAnswersError(most)
+    if (reserved === undefined) this.#requireRoom(length)
     const held = reserved ?? this.#budget.hold(0)
     held.keep(length)
     raw.once('close', () => held.release())
+  }
+  #requireRoom(bytes: number): void {
+    const { most, left } = this.#budget
+    if (bytes > left - most * (1 - SHARE_OF_READS)) throw new UnsentAnswersError(most)
   }
 }

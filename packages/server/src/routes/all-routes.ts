@@ -6,6 +6,7 @@ import { claimRoutes } from './claims.ts'
 import { deadLetterRoutes } from './dead-letters.ts'
 import { descriptionRoutes } from './description.ts'
 import { environmentRoutes } from './environment.ts'
+import { frameRoutes } from './frames.ts'
 import { groupRoutes } from './groups.ts'
 import { healthRoutes } from './health.ts'
 import { ingestRoutes } from './ingest.ts'
@@ -35,6 +36,7 @@ export const allRoutes = (context: Context, metrics: ServerMetrics): readonly Ro
   ...runRoutes(context),
   ...environmentRoutes(context),
   ...tileRoutes(context),
+  ...frameRoutes(context),
   ...organismRoutes(context),
   ...liveRoutes(context),
   ...healthRoutes(context, metrics),

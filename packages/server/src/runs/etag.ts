@@ -6,7 +6,7 @@ type Index = 'environment' | 'organisms'
 type Asked = {
   /** Indexes that the answer is built from. */
   readonly index: Index | readonly Index[]
-  /** The last tick that the answer is made of. */
+  /** The last tick that the answer contains. */
   readonly tick: number
   /** The form of the answer; its address contains everything else. */
   readonly form: string

@@ -64,3 +64,10 @@ export type TilePlane = 'type' | 'value' | 'owner' | 'lineage'
 
 /** In the problem of a tick that is not indexed (404). */
 export type NearestTicks = { readonly before: number | null; readonly after: number | null }
+
+/**
+ * GET /runs/:r/frames?from&to&every&region&size&plane&reduce&wrap: records of a varint length of the rest, a varint tick, a byte for the
+ * kind, and bytes. key: pixels as in a tile. xor: those XOR the frame before, byte by byte. gap: a varint, the last missing tick from
+ * `tick` on. end: no bytes, go on at `tick`. problem: JSON. The headers are those of a tile.
+ */
+export const FRAME_KINDS = { key: 0, xor: 1, gap: 2, end: 3, problem: 4 } as const
