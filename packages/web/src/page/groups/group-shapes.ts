@@ -36,7 +36,8 @@ export type Member = {
   readonly host: string | null
   readonly pid: number | null
   readonly since: string | null
-  readonly inFlight: number
+  /** null: consumers of the same names run elsewhere, too. */
+  readonly inFlight: number | null
   readonly until: string | null
 }
 

@@ -55,6 +55,7 @@ export type ResetPreview = {
   /** The number is an upper limit. */
   readonly atMost: boolean
   readonly inFlight: number
+  readonly retries: number
 }
 
 /** `isReference`: a backfill delivers what is repeated. */

@@ -6,35 +6,45 @@ import { LoadedPanel } from '../parts/loaded-panel.tsx'
 import { ScrollBox } from '../parts/scroll-box.tsx'
 import type { Consumer, Member } from './group-shapes.ts'
 
-type Row = Member & { readonly figures: Consumer | undefined }
+type Figures = { readonly processed: number; readonly failed: number; readonly p50: number; readonly p95: number }
+type Row = Member & { readonly figures: Figures | undefined }
 
 /** The consumers of the group, with their process, the messages they hold and the expiry. */
 export function MembersPanel({ place }: { place: string }) {
   const loaded = useLoaded(
     async (signal): Promise<readonly Row[]> => {
-      const { consumers } = await get<{ consumers: Consumer[] }>(`${place}/consumers`, { signal })
-      return consumers.map(figures => ({ ...memberOf(figures), figures }))
+      const [{ members }, { consumers }] = await Promise.all([
+        get<{ members: Member[] }>(`${place}/members`, { signal }),
+        get<{ consumers: Consumer[] }>(`${place}/consumers`, { signal }),
+      ])
+      return members.map(member => ({ ...member, figures: figuresOf(member, consumers) }))
     },
     [place],
     2_000,
   )
   return (
     <LoadedPanel title="Members" loaded={loaded}>
-      {rows => (rows.length === 0 ? <p class="muted">No process works for this group.</p> : <Table rows={rows} />)}
+      {rows =>
+        rows.length === 0 ? <p class="muted">No process works for this group.</p> : <MemberTable rows={rows} />
+      }
     </LoadedPanel>
   )
 }
 
-const memberOf = ({ consumer, instance, lastActiveAt }: Consumer): Member => ({
-  consumer,
-  host: instance,
-  pid: null,
-  since: lastActiveAt,
-  inFlight: 0,
-  until: null,
-})
+/** Of all consumers in the member's process. */
+export function figuresOf({ host, pid }: Member, consumers: readonly Consumer[]): Figures | undefined {
+  const own = consumers.filter(({ instance }) => instance.startsWith(`${host}/${pid}/`))
+  if (own.length === 0) return undefined
+  const sum = (of: (each: Consumer) => number): number => own.reduce((total, each) => total + of(each), 0)
+  return {
+    processed: sum(each => each.processed),
+    failed: sum(each => each.failed),
+    p50: Math.max(...own.map(({ handler }) => handler.p50)),
+    p95: Math.max(...own.map(({ handler }) => handler.p95)),
+  }
+}
 
-function Table({ rows }: { rows: readonly Row[] }) {
+function MemberTable({ rows }: { rows: readonly Row[] }) {
   return (
     <ScrollBox label="Table of members">
       <table>
@@ -58,15 +68,17 @@ function Table({ rows }: { rows: readonly Row[] }) {
         <tbody>
           {rows.map(({ consumer, host, pid, inFlight, until, since, figures }) => (
             <tr key={`${consumer} ${host} ${pid}`}>
-              <td class="name">{consumer}</td>
-              <td class="mono">{host === null ? '–' : `${host}:${pid ?? '?'}`}</td>
-              <td class="number">{count(inFlight)}</td>
+              <td class="name" title={consumer}>
+                {consumer.replaceAll(',', ', ')}
+              </td>
+              <td class="mono">{host === null ? <span class="muted">a client</span> : `${host}:${pid ?? '?'}`}</td>
+              <td class="number">{inFlight === null ? '–' : count(inFlight)}</td>
               <td>{until === null ? <span class="muted">–</span> : <Until at={until} over="expired" />}</td>
               <td class="number">
                 {figures === undefined ? '–' : `${count(figures.processed)}, ${count(figures.failed)}`}
               </td>
               <td class="number">
-                {figures === undefined ? '–' : `${duration(figures.handler.p50)}, ${duration(figures.handler.p95)}`}
+                {figures === undefined ? '–' : `${duration(figures.p50)}, ${duration(figures.p95)}`}
               </td>
               <td>
                 <Age at={since} />

@@ -13,7 +13,7 @@ import { letGoText, type ResetPreview, resetLabel, resetText } from './group-tex
 import { type Choice, targetOf } from './reset-target.ts'
 import { ResetTrack } from './reset-track.tsx'
 
-type Ends = { readonly id: number; readonly createdAt: string; readonly key: string | null }
+type Ends = { readonly id: number; readonly at: string; readonly key: string | null }
 type Preview = ResetPreview & { readonly first: Ends | null; readonly last: Ends | null }
 
 /** The target, its effect, and the button with the number. `message`: where a dragged cursor points to. */
@@ -133,7 +133,7 @@ export function ResetForm({
               {found.direction === 'back' && found.messages > 0 && firstWords(found.first)}
             </strong>
             <br />
-            <span class="muted">{letGoText(name, found.inFlight, group.retries)}</span>
+            <span class="muted">{letGoText(name, found.inFlight, found.retries)}</span>
           </p>
         </>
       )}
@@ -153,7 +153,7 @@ export function ResetForm({
 /** " (first: 14:00:00.113, key customer-1)." */
 function firstWords(first: Ends | null): string {
   if (first === null) return '.'
-  const time = new Date(first.createdAt)
+  const time = new Date(first.at)
   const millis = String(time.getMilliseconds()).padStart(3, '0')
   const shown = `${moment(time, times.value === 'utc' ? 'utc' : 'local').replace(' UTC', '')}.${millis}`
   return ` (first: ${shown}${first.key === null ? '' : `, key ${first.key}`}).`
