@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { kindsOf } from '../src/page/world/kinds.ts'
 import { Lineages } from '../src/page/world/lineages.ts'
 import { paintFrame } from '../src/page/world/paint.ts'
 import { colourTable } from '../src/page/world/palette.ts'
@@ -26,7 +27,8 @@ function frameOf(
   return frame
 }
 
-const paint = { table: colourTable('type', { isDark: true }), slots: new Uint8Array(16) }
+const NAMES = ['empty', 'energy', 'structure', 'toxin', 'core']
+const paint = { table: colourTable('type', { isDark: true }), kinds: kindsOf(NAMES), slots: new Uint8Array(16) }
 const empty = paint.table[0]
 
 test('gives each type its own colour, and empty cells that of the ground', () => {

@@ -14,9 +14,10 @@ addEventListener('popstate', () => {
 export function goTo(address: string): void {
   const url = new URL(address, location.href)
   if (url.href === current.value.href) return
+  const isElsewhere = url.pathname !== current.value.pathname
   history.pushState(null, '', url)
   current.value = url
-  scrollTo(0, 0)
+  if (isElsewhere) scrollTo(0, 0)
 }
 
 /** Another view of the same place, such as a pan: not a step of its own. Unknown parameters are kept. */

@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { metadataOf, startWorld, ticksOf, type World } from '../../../server/test/worlds.ts'
-import { colourTable, LIGHT_OF, LIGHTS, TYPES } from '../../src/page/world/palette.ts'
+import { kindsOf } from '../../src/page/world/kinds.ts'
+import { colourTable, indexOf, lightOf } from '../../src/page/world/palette.ts'
 import { SKIPPED, TestBrowser, type Watched } from './browser.ts'
 
 const LAST = 12
 const SCALE = 16
 const TABLE = colourTable('type', { isDark: true })
+const KINDS = kindsOf(metadataOf('').moleculeTypes)
 
 describe('a world in a browser', { skip: SKIPPED }, () => {
   let world: World
@@ -86,8 +88,7 @@ describe('a world in a browser', { skip: SKIPPED }, () => {
   })
 })
 
-const colourOf = (type: number, value: number): number =>
-  TABLE[type * LIGHTS + (value <= 0 ? 0 : (LIGHT_OF[value] ?? LIGHTS - 1))] ?? TYPES
+const colourOf = (type: number, value: number): number => TABLE[indexOf(0, KINDS[type] ?? 0, lightOf(value))] ?? 0
 
 type Context = { getImageData(x: number, y: number, width: 1, height: 1): { readonly data: Uint8Array } }
 type Canvas = { readonly width: number; readonly height: number; getContext(kind: '2d'): Context }

@@ -67,3 +67,41 @@ export function cameraOf(text: string | null): Camera | undefined {
 }
 
 export const cameraText = ({ x, y, scale }: Camera): string => [x.toFixed(1), y.toFixed(1), scale.toFixed(3)].join(',')
+
+export const screenX = (x: number, camera: Camera, view: Size): number => (x - camera.x) * camera.scale + view.width / 2
+export const screenY = (y: number, camera: Camera, view: Size): number =>
+  (y - camera.y) * camera.scale + view.height / 2
+
+/** Where the upper left corners of the world are on the screen: one, or on a torus as many as the view shows. */
+export function corners(camera: Camera, world: Size, view: Size, isTorus: boolean): { x: number; y: number }[] {
+  const [x, y] = [screenX(0, camera, view), screenY(0, camera, view)]
+  if (!isTorus) return [{ x, y }]
+  const [width, height] = [world.width * camera.scale, world.height * camera.scale]
+  const found = []
+  for (let atY = wrapped(y, height) - height; atY < view.height; atY += height)
+    for (let atX = wrapped(x, width) - width; atX < view.width; atX += width) found.push({ x: atX, y: atY })
+  return found
+}
+
+/** The corner of the repetition that the camera is in. */
+export const homeOf = (camera: Camera, world: Size, view: Size): { x: number; y: number } => ({
+  x: screenX(Math.floor(camera.x / world.width) * world.width, camera, view),
+  y: screenY(Math.floor(camera.y / world.height) * world.height, camera, view),
+})
+
+/** The cells in view; on a torus beyond the world's size too. */
+export function visibleCells(camera: Camera, world: Size, view: Size, isTorus: boolean) {
+  const found = {
+    left: Math.floor(camera.x - view.width / 2 / camera.scale),
+    top: Math.floor(camera.y - view.height / 2 / camera.scale),
+    right: Math.ceil(camera.x + view.width / 2 / camera.scale),
+    bottom: Math.ceil(camera.y + view.height / 2 / camera.scale),
+  }
+  if (isTorus) return found
+  return {
+    left: Math.max(0, found.left),
+    top: Math.max(0, found.top),
+    right: Math.min(world.width, found.right),
+    bottom: Math.min(world.height, found.bottom),
+  }
+}

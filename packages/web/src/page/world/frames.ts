@@ -19,6 +19,8 @@ export class Frames {
   readonly #kept = new Map<number, Frame>()
   readonly #loading = new Map<number, Promise<Frame>>()
   readonly #answers = new Map<number, (loaded: Loaded) => void>()
+  /** Ticks that the server does not have. They are asked for again when somebody goes there. */
+  readonly #missing = new Set<number>()
   #bytes = 0
   #last = 0
   /** For the budgets. */
@@ -53,11 +55,14 @@ export class Frames {
   prefetch(ticks: readonly number[]): void {
     for (const tick of ticks) {
       if (this.#loading.size >= AT_ONCE) return
-      if (!this.#kept.has(tick) && !this.#loading.has(tick)) this.get(tick).catch(() => undefined)
+      if (this.#kept.has(tick) || this.#loading.has(tick) || this.#missing.has(tick)) continue
+      this.get(tick).catch(() => undefined)
     }
   }
 
-  hasAll = (ticks: readonly number[]): boolean => ticks.every(tick => this.#kept.has(tick))
+  has = (tick: number): boolean => this.#kept.has(tick)
+
+  isMissing = (tick: number): boolean => this.#missing.has(tick)
 
   close(): void {
     this.#worker.terminate()
@@ -72,9 +77,13 @@ export class Frames {
       this.#answers.delete(id)
       if ('frame' in loaded) {
         this.slowestDecodeMs = Math.max(this.slowestDecodeMs, loaded.decodeMs)
+        this.#missing.delete(tick)
         this.#keep(loaded.frame)
         resolve(loaded.frame)
-      } else reject(loaded.status === 404 ? new MissingTick(loaded.detail) : new Error(loaded.detail))
+      } else if (loaded.status === 404) {
+        this.#missing.add(tick)
+        reject(new MissingTick(loaded.detail))
+      } else reject(new Error(loaded.detail))
     })
     const wanted: Wanted = { id, url, tick, shape: this.#shape, plane: this.#plane }
     this.#worker.postMessage(wanted)

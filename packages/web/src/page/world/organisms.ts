@@ -1,19 +1,27 @@
 import { at, get } from '../http.ts'
 import type { Moment, Organism, OrganismFacts } from './organism.ts'
 
-const organismsOf = (runId: string, id: number): string => at('runs', runId, 'organisms', id)
+const pathOf = (runId: string, id: number): string => at('runs', runId, 'organisms', id)
+
+/** Energy over a life, in about as many points as a sparkline has pixels. */
+const LIFE_POINTS = 200
+const MOST_CHILDREN = 50
 
 export const organismsAt = async (runId: string, tick: number, signal?: AbortSignal): Promise<readonly Organism[]> =>
   (await get<{ organisms: Organism[] }>(at('runs', runId, 'ticks', tick, 'organisms'), signal ? { signal } : {}))
     .organisms
 
-export const factsOf = (runId: string, id: number): Promise<OrganismFacts> => get(organismsOf(runId, id))
+export const factsOf = (runId: string, id: number): Promise<OrganismFacts> => get(pathOf(runId, id))
 
 export const lifeOf = async (runId: string, id: number): Promise<readonly Moment[]> =>
-  (await get<{ life: Moment[] }>(`${organismsOf(runId, id)}/life`, { query: { limit: 200 } })).life
+  (await get<{ life: Moment[] }>(`${pathOf(runId, id)}/life`, { query: { limit: LIFE_POINTS } })).life
 
-export const familyOf = (
-  runId: string,
-  id: number,
-): Promise<{ readonly ancestors: readonly OrganismFacts[]; readonly children: readonly OrganismFacts[] }> =>
-  get(`${organismsOf(runId, id)}/lineage`, { query: { limit: 20 } })
+export const lifeBetween = async (runId: string, id: number, from: number, to: number): Promise<readonly Moment[]> =>
+  (await get<{ life: Moment[] }>(`${pathOf(runId, id)}/life`, { query: { from, to, limit: to - from + 1 } })).life
+
+export const childrenOf = async (runId: string, id: number): Promise<readonly OrganismFacts[]> =>
+  (
+    await get<{ children: readonly OrganismFacts[] }>(`${pathOf(runId, id)}/lineage`, {
+      query: { limit: MOST_CHILDREN },
+    })
+  ).children

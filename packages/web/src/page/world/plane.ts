@@ -1,3 +1,5 @@
+import { ROWS } from './rows.ts'
+
 /** Two axes of a world; the others are fixed. A world of one dimension is a row. */
 export type PlaneChoice = { readonly x: number; readonly y: number | undefined; readonly fixed: readonly number[] }
 
@@ -19,7 +21,7 @@ export function planeOf(shape: readonly number[], plane: string | null, fix: str
   const isAxis = (axis: number | undefined): axis is number =>
     axis !== undefined && Number.isInteger(axis) && axis >= 0 && axis < shape.length
   const [axisX, axisY] = isAxis(x) && isAxis(y) && x !== y ? [x, y] : [0, shape.length > 1 ? 1 : undefined]
-  const given = (fix ?? '').split(',').map(Number)
+  const given = (fix ?? '').split(',').map(text => (text === '_' || text === '' ? Number.NaN : Number(text)))
   const fixed = shape.map((length, axis) => {
     const value = given[axis]
     return value !== undefined && Number.isInteger(value) ? Math.min(length - 1, Math.max(0, value)) : 0
@@ -27,7 +29,12 @@ export function planeOf(shape: readonly number[], plane: string | null, fix: str
   return { x: axisX, y: axisY, fixed }
 }
 
+/** What is drawn: a world of one dimension has its past above it. */
 export const sizeOf = (shape: readonly number[], { x, y }: PlaneChoice): { width: number; height: number } => ({
   width: shape[x] ?? 1,
-  height: y === undefined ? 1 : (shape[y] ?? 1),
+  height: y === undefined ? ROWS : (shape[y] ?? 1),
 })
+
+/** `fix` of the address: `_` for the two axes that are seen. */
+export const fixText = ({ x, y, fixed }: PlaneChoice): string =>
+  fixed.map((value, axis) => (axis === x || axis === y ? '_' : value)).join(',')

@@ -1,19 +1,23 @@
 export type Range = { readonly tickStart: number; readonly tickEnd: number; readonly ticks: number }
 
+export type Ranges = {
+  readonly environment: Range | null
+  readonly organisms: Range | null
+  readonly series: Range | null
+}
+
+export type Metadata = {
+  readonly startedAt: number
+  readonly seed: string
+  readonly samplingInterval: number
+  readonly environment: { readonly shape: readonly number[]; readonly topology: 'torus' | 'bounded' }
+  readonly moleculeTypes: readonly string[]
+}
+
 export type RunDetails = {
   readonly runId: string
-  readonly metadata: {
-    readonly startedAt: number
-    readonly seed: string
-    readonly samplingInterval: number
-    readonly environment: { readonly shape: readonly number[]; readonly topology: 'torus' | 'bounded' }
-    readonly moleculeTypes: readonly string[]
-  } | null
-  readonly indexed: {
-    readonly environment: Range | null
-    readonly organisms: Range | null
-    readonly series: Range | null
-  }
+  readonly metadata: Metadata | null
+  readonly indexed: Ranges
 }
 
 export type SeriesPoint = {

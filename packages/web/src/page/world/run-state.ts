@@ -1,25 +1,34 @@
 import { batch, computed, signal } from '@preact/signals'
-import { at, get } from '../http.ts'
-import type { Range, RunDetails, SeriesPoint } from './run-shapes.ts'
+import { at, get, Problem } from '../http.ts'
+import { LivePace } from './live-pace.ts'
+import type { Range, Ranges, RunDetails, SeriesPoint } from './run-shapes.ts'
 
-/** A run in the viewer: which ticks exist, which one is shown, and whether it plays. */
+export const SPEEDS = [1, 4, 8, 15, 30, 60, 120, 240, 480] as const
+const SERIES_POINTS = 600
+
+/** A run as it is looked at: which ticks there are, which one is shown, and whether it plays. */
 export class RunState {
   readonly runId: string
   readonly details = signal<RunDetails | undefined>(undefined)
   readonly error = signal<unknown>(undefined)
+  /** It was there and is not any more: somebody has deleted it. */
+  readonly isGone = signal(false)
   readonly range = signal<Range | null>(null)
   readonly gaps = signal<readonly (readonly [start: number, end: number])[]>([])
   readonly series = signal<readonly SeriesPoint[]>([])
-  /** The requested tick. */
+  /** The tick that is asked for. */
   readonly tick = signal(0)
-  /** The drawn tick: it follows as soon as its cells are loaded. */
+  /** The tick that is drawn: it follows as soon as its cells are there. */
   readonly shown = signal(-1)
+  /** The tick under the pointer, in a chart or on the timeline: all of them show it. */
+  readonly crosshair = signal<number | undefined>(undefined)
   readonly isLive = signal(true)
   readonly isPlaying = signal(false)
   /** Ticks of the recording per second. */
   readonly speed = signal(30)
-  /** Shown beside the play button when frames arrive more slowly than they are played. */
-  readonly isStarved = signal(false)
+  /** Frames come more slowly than they are played: the ticks per second that it comes to, or undefined. */
+  readonly slowedTo = signal<number | undefined>(undefined)
+  readonly pace = new LivePace()
 
   readonly interval = computed(() => this.details.value?.metadata?.samplingInterval ?? 1)
 
@@ -33,11 +42,12 @@ export class RunState {
       batch(() => {
         this.details.value = details
         this.error.value = undefined
+        this.isGone.value = false
         this.setRange(details.indexed.environment)
       })
       await Promise.all([this.loadGaps(), this.loadSeries()])
     } catch (error) {
-      this.error.value = error
+      if (!this.#goneBy(error)) this.error.value = error
     }
   }
 
@@ -52,24 +62,37 @@ export class RunState {
 
   async loadSeries(): Promise<void> {
     const { points } = await get<{ points: SeriesPoint[] }>(`${at('runs', this.runId)}/series`, {
-      query: { points: 600 },
+      query: { points: SERIES_POINTS },
     })
     this.series.value = points
   }
 
-  /** Called repeatedly while a run grows. */
+  /** Asked again while a run grows. */
   async refresh(): Promise<void> {
-    const { environment } = await get<{ environment: Range | null }>(`${at('runs', this.runId)}/ranges`)
-    this.setRange(environment)
+    try {
+      const { environment } = await get<Ranges>(`${at('runs', this.runId)}/ranges`)
+      this.setRange(environment)
+    } catch (error) {
+      this.#goneBy(error)
+    }
+  }
+
+  #goneBy(error: unknown): boolean {
+    const isGone = error instanceof Problem && error.status === 404 && this.details.peek() !== undefined
+    if (isGone) {
+      this.isPlaying.value = false
+      this.isGone.value = true
+    }
+    return isGone
   }
 
   setRange(range: Range | null): void {
-    this.range.value = range
-    if (range === null) return
-    if (this.isLive.peek()) this.tick.value = range.tickEnd
+    const before = this.range.peek()
+    if (before?.tickEnd !== range?.tickEnd || before?.tickStart !== range?.tickStart) this.range.value = range
+    if (range !== null) this.pace.saw(range.tickEnd, performance.now())
   }
 
-  /** The nearest tick that can exist: within the range, on a sample. */
+  /** The nearest tick that can be there: within the range, on a sample. */
   near(tick: number): number {
     const range = this.range.value
     if (range === null) return 0
@@ -85,16 +108,30 @@ export class RunState {
     })
   }
 
+  /** `1200`, `+1000`, `-50`, as somebody types it. False: no number. */
+  jump(text: string): boolean {
+    const plain = text.replaceAll(/[\s\u202f,]/g, '').replace('−', '-')
+    if (!/^[+-]?\d+$/.test(plain)) return false
+    this.isPlaying.value = false
+    this.goTo(/^[+-]/.test(plain) ? this.tick.value + Number(plain) : Number(plain))
+    return true
+  }
+
   step(samples: number): void {
     this.isPlaying.value = false
     this.goTo(this.tick.value + samples * this.interval.value)
   }
 
+  faster(step: 1 | -1): void {
+    const place = SPEEDS.findLastIndex(speed => speed <= this.speed.value)
+    this.speed.value = SPEEDS[Math.min(SPEEDS.length - 1, Math.max(0, place + step))] ?? this.speed.value
+  }
+
   followLive(): void {
+    this.pace.restart()
     batch(() => {
       this.isPlaying.value = false
       this.isLive.value = true
-      if (this.range.value !== null) this.tick.value = this.range.value.tickEnd
     })
   }
 
@@ -102,22 +139,38 @@ export class RunState {
     const range = this.range.value
     if (range === null) return
     batch(() => {
+      // Live, it is playing already: the key stops it at what is seen.
+      if (this.isLive.value) {
+        this.goTo(this.tick.value)
+        return
+      }
       if (!this.isPlaying.value && this.tick.value >= range.tickEnd) this.tick.value = range.tickStart
-      this.isLive.value = false
       this.isPlaying.value = !this.isPlaying.value
     })
   }
 
-  /** The samples that come next when playing. */
-  ahead(count: number): number[] {
+  /** The samples that come next, `stride` ticks apart. */
+  ahead(count: number, stride = this.interval.value): number[] {
     const end = this.range.value?.tickEnd ?? 0
-    const step = this.interval.value
     const ticks: number[] = []
-    for (let tick = this.tick.value + step; tick <= end && ticks.length < count; tick += step) {
+    for (let tick = this.tick.value + stride; tick <= end && ticks.length < count; tick += stride) {
       if (!this.isGap(tick)) ticks.push(tick)
     }
     return ticks
   }
 
   isGap = (tick: number): boolean => this.gaps.value.some(([start, end]) => tick >= start && tick <= end)
+
+  /** The nearest samples outside of the gap that a tick lies in. */
+  around(tick: number): { readonly before: number | undefined; readonly after: number | undefined } {
+    const range = this.range.value
+    if (range === null) return { before: undefined, after: undefined }
+    const step = this.interval.value
+    const gap = this.gaps.value.find(([start, end]) => tick >= start && tick <= end) ?? [tick, tick]
+    const [before, after] = [this.near(gap[0] - step), this.near(gap[1] + step)]
+    return {
+      before: before < gap[0] && !this.isGap(before) ? before : undefined,
+      after: after > gap[1] && !this.isGap(after) ? after : undefined,
+    }
+  }
 }

@@ -1,56 +1,99 @@
-import { useSignal } from '@preact/signals'
-import { useEffect } from 'preact/hooks'
 import { runAddress } from '../address.ts'
-import { count, moment } from '../format.ts'
-import { at, get } from '../http.ts'
+import { bytes, count, moment, whole } from '../format.ts'
+import { get, Problem } from '../http.ts'
+import { useLoaded } from '../parts/load.ts'
+import { Mark } from '../parts/mark.tsx'
 import { Empty, Failed, Loading } from '../parts/states.tsx'
-import type { RunDetails } from './run-shapes.ts'
+import { times } from '../preferences.ts'
+import type { RunFacts } from './run-shapes.ts'
+import { Thumbnail } from './thumbnail.tsx'
+
+const SHOWN = 60
+const REFRESH_MS = 5_000
 
 /** Runs, newest first. */
 export function RunsScreen() {
-  const runs = useSignal<readonly RunDetails[] | undefined>(undefined)
-  const error = useSignal<unknown>(undefined)
-  const load = (): void => {
-    error.value = undefined
-    get<{ runs: string[] }>('/runs', { query: { limit: 100 } })
-      .then(({ runs: ids }) => Promise.all(ids.toReversed().map(id => get<RunDetails>(at('runs', id)))))
-      .then(
-        found => {
-          runs.value = found
-        },
-        failure => {
-          error.value = failure
-        },
-      )
+  const { value, error, reload } = useLoaded(
+    async signal =>
+      await get<{ runs: RunFacts[]; next: string | null }>('/runs', {
+        signal,
+        query: { facts: true, order: 'newest', limit: SHOWN },
+      }),
+    [],
+    REFRESH_MS,
+  )
+  const found = value.value
+  if (found === undefined) {
+    if (error.value instanceof Problem && error.value.code === 'TIDEMARK_NOT_SERVED') return <NotServed />
+    if (error.value !== undefined) return <Failed error={error.value} retry={reload} />
+    return <Loading rows={6} />
   }
-  useEffect(load, [])
-  if (error.value !== undefined) return <Failed error={error.value} retry={load} />
-  if (runs.value === undefined) return <Loading rows={6} />
-  if (runs.value.length === 0)
+  if (found.runs.length === 0)
     return (
-      <Empty isWhole title="No worlds yet" command="npm start">
-        A run appears here as soon as the first ticks of a simulation are indexed.
-      </Empty>
+      <div class="stack">
+        <h1>Worlds</h1>
+        <Empty title="No worlds yet" command="npm start">
+          A run appears here as soon as the first ticks of a simulation are indexed.
+        </Empty>
+      </div>
     )
   return (
     <div class="stack">
       <h1>Worlds</h1>
       <ul class="cards">
-        {runs.value.map(({ runId, metadata, indexed: { environment } }) => (
-          <li key={runId}>
-            <a class="panel card stack" href={runAddress(runId)}>
-              <strong class="truncate">{metadata?.seed || runId}</strong>
-              <span class="muted">
-                {metadata === null
-                  ? 'no metadata yet'
-                  : `${metadata.environment.shape.join(' × ')} ${metadata.environment.topology}`}
-              </span>
-              <span>{environment === null ? 'nothing indexed yet' : `${count(environment.ticks)} ticks`}</span>
-              <span class="muted small">{metadata && moment(new Date(metadata.startedAt), 'local')}</span>
-            </a>
+        {found.runs.map(run => (
+          <li key={run.runId}>
+            <Card run={run} />
           </li>
         ))}
       </ul>
+      {found.next !== null && <p class="muted small">The newest {SHOWN} runs. Older ones open by their address.</p>}
+    </div>
+  )
+}
+
+function Card({ run }: { run: RunFacts }) {
+  const { runId, live, seed, shape, topology, ticks, alive, gaps, problem, startedAt } = run
+  return (
+    <a class="panel card" href={runAddress(runId)} title={runId}>
+      <Thumbnail run={run} />
+      <span class="row spread">
+        <strong class="truncate">{seed || runId}</strong>
+        {live && (
+          <Mark kind="ok" word="live">
+            live
+          </Mark>
+        )}
+      </span>
+      <span class="muted">{shape === null ? 'no metadata yet' : `${shape.join(' × ')} ${topology}`}</span>
+      <span>
+        {ticks === null ? 'nothing indexed yet' : <span title={whole(ticks.count)}>{count(ticks.count)} ticks</span>}
+        {alive !== null && ` · ${count(alive)} alive`}
+        {run.bytes !== null && <span class="muted"> · {bytes(run.bytes)}</span>}
+      </span>
+      {gaps > 0 && (
+        <Mark kind="warning" word="ticks are missing">
+          {count(gaps)} {gaps === 1 ? 'gap' : 'gaps'}
+        </Mark>
+      )}
+      {problem !== null && (
+        <Mark kind="bad" word="cannot be read">
+          {problem}
+        </Mark>
+      )}
+      <span class="muted small">{moment(new Date(startedAt), times.value === 'utc' ? 'utc' : 'local')}</span>
+    </a>
+  )
+}
+
+function NotServed() {
+  return (
+    <div class="stack">
+      <h1>Worlds</h1>
+      <Empty title="This server serves no worlds" command="tidemark serve --index sqlite:./data/index">
+        It was started without the indexes of runs. `tidemark start` serves those of its own pipeline, and `tidemark
+        serve` those that the option names.
+      </Empty>
     </div>
   )
 }

@@ -1,11 +1,12 @@
-import { type Camera, type Size, wrapped } from './camera.ts'
-import { type Paint, paintFrame } from './paint.ts'
+import { type Camera, corners, homeOf, type Size, screenX, screenY, visibleCells, wrapped } from './camera.ts'
+import { Glow } from './glow.ts'
+import { colourAt, type Paint, paintFrame } from './paint.ts'
 import type { Frame } from './plane.ts'
 
 const GRID_FROM = 8
 const VALUES_FROM = 24
 
-/** An organism as the canvas marks it. */
+/** A cell that the canvas marks. */
 export type Spot = { readonly x: number; readonly y: number }
 
 export type Scene = {
@@ -13,20 +14,53 @@ export type Scene = {
   readonly camera: Camera
   readonly paint: Paint
   readonly isTorus: boolean
-  /** Changes with the frame or the colours: only then is the image painted again. */
+  /** Changes with the frame or the colours: the image is painted again only then. */
   readonly stamp: string
+  /** Whether what lives shines on what is around it. */
+  readonly glows: boolean
+  readonly isDark: boolean
   readonly selected?: Spot | undefined
   readonly trail?: readonly Spot[] | undefined
+  readonly hovered?: Spot | undefined
+  /** Of the keyboard. */
   readonly cursor?: Spot | undefined
-  readonly colours: { readonly ring: string; readonly grid: string; readonly text: string; readonly outside: string }
+}
+
+type Colours = {
+  readonly ring: string
+  readonly halo: string
+  readonly grid: string
+  readonly accent: string
+  readonly outside: string
+  readonly veil: string
+}
+const DARK: Colours = {
+  ring: '#ffffff',
+  halo: 'rgb(0 0 0 / 65%)',
+  grid: 'rgb(255 255 255 / 8%)',
+  accent: '#4cc2c9',
+  outside: '#05070b',
+  veil: 'rgb(5 7 11 / 62%)',
+}
+const LIGHT: Colours = {
+  ring: '#101418',
+  halo: 'rgb(255 255 255 / 80%)',
+  grid: 'rgb(0 0 0 / 10%)',
+  accent: '#0b6e75',
+  outside: '#dde2e8',
+  veil: 'rgb(247 248 250 / 66%)',
 }
 
 /** Draws a world on a canvas: an image as large as the world, scaled by the browser. */
 export class View {
   readonly #canvas: HTMLCanvasElement
   readonly #context: CanvasRenderingContext2D
-  readonly #image = document.createElement('canvas')
+  readonly #glow = new Glow()
+  /** The world alone, a pixel a cell (or fewer, zoomed out): the minimap shows it too. */
+  readonly image = document.createElement('canvas')
   #stamp = ''
+  /** For the budgets. */
+  lastDrawMs = 0
 
   constructor(canvas: HTMLCanvasElement) {
     const context = canvas.getContext('2d', { alpha: false })
@@ -36,128 +70,160 @@ export class View {
   }
 
   draw(scene: Scene): void {
-    const { frame, camera, isTorus, colours } = scene
-    const step = stepOf(camera.scale)
-    this.#paint(scene, step)
+    const begun = performance.now()
+    const { frame, camera, isTorus } = scene
+    const colours = scene.isDark ? DARK : LIGHT
+    this.#paint(scene, stepOf(camera.scale))
     const context = this.#context
     const ratio = devicePixelRatio
     const view = { width: this.#canvas.width / ratio, height: this.#canvas.height / ratio }
     context.setTransform(ratio, 0, 0, ratio, 0, 0)
     context.fillStyle = colours.outside
     context.fillRect(0, 0, view.width, view.height)
+    const places = corners(camera, frame, view, isTorus)
+    const [width, height] = [frame.width * camera.scale, frame.height * camera.scale]
     context.imageSmoothingEnabled = camera.scale < 1
-    for (const corner of corners(camera, frame, view, isTorus)) {
-      context.drawImage(this.#image, corner.x, corner.y, frame.width * camera.scale, frame.height * camera.scale)
-    }
-    if (camera.scale >= GRID_FROM) this.#grid(scene, view)
+    for (const { x, y } of places) context.drawImage(this.image, x, y, width, height)
+    if (scene.glows && camera.scale < GRID_FROM) this.#glow.draw(context, places, width, height, scene.isDark)
+    if (camera.scale >= GRID_FROM) this.#grid(scene, view, colours)
     if (camera.scale >= VALUES_FROM) this.#values(scene, view)
-    this.#spots(scene, view)
+    if (isTorus) this.#veil(scene, view, colours)
+    this.#spots(scene, view, colours)
+    this.lastDrawMs = performance.now() - begun
   }
 
-  #paint({ frame, paint, stamp }: Scene, step: number): void {
+  #paint({ frame, paint, stamp, glows }: Scene, step: number): void {
     const wanted = `${stamp} ${step}`
     if (wanted === this.#stamp) return
     this.#stamp = wanted
     const [width, height] = [Math.ceil(frame.width / step), Math.ceil(frame.height / step)]
-    if (this.#image.width !== width || this.#image.height !== height) {
-      this.#image.width = width
-      this.#image.height = height
+    if (this.image.width !== width || this.image.height !== height) {
+      this.image.width = width
+      this.image.height = height
     }
-    const context = this.#image.getContext('2d')
+    const context = this.image.getContext('2d')
     if (context === null) return
     const image = context.createImageData(width, height)
     paintFrame(frame, paint, step, new Uint32Array(image.data.buffer))
     context.putImageData(image, 0, 0)
+    if (glows) this.#glow.take(this.image)
   }
 
-  #grid({ camera, frame, isTorus, colours }: Scene, view: Size): void {
+  #grid({ camera, frame, isTorus }: Scene, view: Size, { grid }: Colours): void {
     const context = this.#context
-    const { left, top, right, bottom } = visible(camera, frame, view, isTorus)
-    context.strokeStyle = colours.grid
+    const { left, top, right, bottom } = visibleCells(camera, frame, view, isTorus)
+    context.strokeStyle = grid
     context.lineWidth = 1
     context.beginPath()
-    for (let x = left; x <= right; x++)
-      line(context, screenX(x, camera, view), 0, screenX(x, camera, view), view.height)
-    for (let y = top; y <= bottom; y++) line(context, 0, screenY(y, camera, view), view.width, screenY(y, camera, view))
+    const [from, to] = [screenY(top, camera, view), screenY(bottom, camera, view)]
+    for (let x = left; x <= right; x++) line(context, screenX(x, camera, view), from, screenX(x, camera, view), to)
+    const [start, end] = [screenX(left, camera, view), screenX(right, camera, view)]
+    for (let y = top; y <= bottom; y++) line(context, start, screenY(y, camera, view), end, screenY(y, camera, view))
     context.stroke()
   }
 
-  #values({ frame, camera, isTorus, colours }: Scene, view: Size): void {
+  #values({ frame, camera, isTorus, paint }: Scene, view: Size): void {
     const context = this.#context
-    const { left, top, right, bottom } = visible(camera, frame, view, isTorus)
+    const { left, top, right, bottom } = visibleCells(camera, frame, view, isTorus)
     context.font = `${Math.min(14, camera.scale / 2.6)}px ui-monospace, monospace`
     context.textAlign = 'center'
     context.textBaseline = 'middle'
-    context.fillStyle = colours.text
     for (let y = top; y < bottom; y++) {
       for (let x = left; x < right; x++) {
         const at = wrapped(y, frame.height) * frame.width + wrapped(x, frame.width)
         if (frame.type[at] === 0) continue
+        context.fillStyle = isBright(colourAt(frame, paint, at)) ? '#101418' : '#f2f5f8'
         const text = String(frame.value[at])
-        context.fillText(text, screenX(x + 0.5, camera, view), screenY(y + 0.5, camera, view))
+        context.fillText(text, screenX(x + 0.5, camera, view), screenY(y + 0.5, camera, view), camera.scale - 2)
       }
     }
   }
 
-  #spots(scene: Scene, view: Size): void {
-    const { selected, trail = [], cursor, colours } = scene
+  /** Repetitions of a torus are paler, so that one sees which is the world and where it meets itself. */
+  #veil({ frame, camera }: Scene, view: Size, { veil }: Colours): void {
+    const { x, y } = homeOf(camera, frame, view)
+    const [right, bottom] = [x + frame.width * camera.scale, y + frame.height * camera.scale]
     const context = this.#context
-    trail.forEach((spot, index) => {
-      context.globalAlpha = (index + 1) / (trail.length + 1)
-      this.#ring(scene, spot, view, Math.max(1.5, scene.camera.scale * 0.2), colours.ring)
-    })
-    context.globalAlpha = 1
-    if (selected) this.#ring(scene, selected, view, Math.max(7, scene.camera.scale * 0.9), colours.ring)
-    if (cursor) this.#ring(scene, cursor, view, Math.max(5, scene.camera.scale * 0.6), colours.text)
+    context.fillStyle = veil
+    if (frame.width * camera.scale < view.width) {
+      context.fillRect(0, 0, x, view.height)
+      context.fillRect(right, 0, view.width - right, view.height)
+    }
+    if (frame.height * camera.scale < view.height) {
+      const [from, to] = frame.width * camera.scale < view.width ? [x, right] : [0, view.width]
+      context.fillRect(from, 0, to - from, y)
+      context.fillRect(from, bottom, to - from, view.height - bottom)
+    }
   }
 
-  #ring({ camera, frame, isTorus }: Scene, spot: Spot, view: Size, radius: number, colour: string): void {
+  #spots(scene: Scene, view: Size, colours: Colours): void {
+    const { selected, trail = [], hovered, cursor, camera } = scene
+    const context = this.#context
+    trail.forEach((spot, index) => {
+      context.globalAlpha = 0.85 * ((index + 1) / (trail.length + 1)) ** 1.5
+      this.#dot(scene, spot, view, Math.max(1.5, camera.scale * 0.22), colours.ring)
+    })
+    context.globalAlpha = 1
+    if (selected) {
+      const radius = Math.max(9, camera.scale * 0.95)
+      this.#ring(scene, selected, view, radius, 5, colours.halo)
+      this.#ring(scene, selected, view, radius, 2, colours.ring)
+    }
+    if (hovered && camera.scale >= 4) this.#box(scene, hovered, view, 1, colours.ring)
+    if (cursor) {
+      this.#box(scene, cursor, view, 5, colours.halo)
+      this.#box(scene, cursor, view, 2.5, colours.accent)
+    }
+  }
+
+  #dot({ camera, frame, isTorus }: Scene, spot: Spot, view: Size, radius: number, colour: string): void {
+    const context = this.#context
+    context.fillStyle = colour
+    for (const corner of corners(camera, frame, view, isTorus)) {
+      context.beginPath()
+      context.arc(corner.x + (spot.x + 0.5) * camera.scale, corner.y + (spot.y + 0.5) * camera.scale, radius, 0, 7)
+      context.fill()
+    }
+  }
+
+  #ring(
+    { camera, frame, isTorus }: Scene,
+    spot: Spot,
+    view: Size,
+    radius: number,
+    width: number,
+    colour: string,
+  ): void {
     const context = this.#context
     context.strokeStyle = colour
-    context.lineWidth = 2
+    context.lineWidth = width
     for (const corner of corners(camera, frame, view, isTorus)) {
       context.beginPath()
       context.arc(corner.x + (spot.x + 0.5) * camera.scale, corner.y + (spot.y + 0.5) * camera.scale, radius, 0, 7)
       context.stroke()
     }
   }
+
+  #box({ camera, frame, isTorus }: Scene, spot: Spot, view: Size, width: number, colour: string): void {
+    const context = this.#context
+    context.strokeStyle = colour
+    context.lineWidth = width
+    const side = Math.max(camera.scale, 8)
+    const inset = (camera.scale - side) / 2
+    for (const corner of corners(camera, frame, view, isTorus)) {
+      context.strokeRect(corner.x + spot.x * camera.scale + inset, corner.y + spot.y * camera.scale + inset, side, side)
+    }
+  }
 }
 
-/** Cells per pixel of the image, a power of two. */
+/** Cells to a pixel of the image, a power of two. */
 const stepOf = (scale: number): number => (scale >= 1 ? 1 : 2 ** Math.floor(Math.log2(1 / scale)))
 
-const screenX = (x: number, camera: Camera, view: Size): number => (x - camera.x) * camera.scale + view.width / 2
-const screenY = (y: number, camera: Camera, view: Size): number => (y - camera.y) * camera.scale + view.height / 2
+/** Of a colour as an ImageData holds it: whether dark text is easier to read on it than light text. */
+const isBright = (colour: number): boolean =>
+  0.299 * (colour & 255) + 0.587 * ((colour >> 8) & 255) + 0.114 * ((colour >> 16) & 255) > 128
 
 function line(context: CanvasRenderingContext2D, x1: number, y1: number, x2: number, y2: number): void {
   context.moveTo(Math.round(x1) + 0.5, Math.round(y1) + 0.5)
   context.lineTo(Math.round(x2) + 0.5, Math.round(y2) + 0.5)
-}
-
-/** Screen positions of the world's upper left corner: one, or on a torus as many as the view shows. */
-function corners(camera: Camera, world: Size, view: Size, isTorus: boolean): { x: number; y: number }[] {
-  const [x, y] = [screenX(0, camera, view), screenY(0, camera, view)]
-  if (!isTorus) return [{ x, y }]
-  const [width, height] = [world.width * camera.scale, world.height * camera.scale]
-  const found = []
-  for (let atY = wrapped(y, height) - height; atY < view.height; atY += height)
-    for (let atX = wrapped(x, width) - width; atX < view.width; atX += width) found.push({ x: atX, y: atY })
-  return found
-}
-
-/** The cells in view; on a torus they may exceed the world's size. */
-function visible(camera: Camera, world: Size, view: Size, isTorus: boolean) {
-  const found = {
-    left: Math.floor(camera.x - view.width / 2 / camera.scale),
-    top: Math.floor(camera.y - view.height / 2 / camera.scale),
-    right: Math.ceil(camera.x + view.width / 2 / camera.scale),
-    bottom: Math.ceil(camera.y + view.height / 2 / camera.scale),
-  }
-  if (isTorus) return found
-  return {
-    left: Math.max(0, found.left),
-    top: Math.max(0, found.top),
-    right: Math.min(world.width, found.right),
-    bottom: Math.min(world.height, found.bottom),
-  }
 }
