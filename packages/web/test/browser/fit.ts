@@ -9,25 +9,27 @@ type Element = {
   getBoundingClientRect(): Box
 }
 
-/** What stands out of the window sideways and can't be scrolled to in a box of its own, as `tag.class "text"`. */
+/** What stands out of the window sideways without a box that scrolls or an ellipsis, as `tag.class "text"`. */
 export async function sticksOut(page: Page): Promise<string[]> {
   return await page.evaluate(() => {
     const { document, innerWidth, getComputedStyle } = globalThis as unknown as {
       document: { querySelectorAll(query: string): Iterable<Element> }
       innerWidth: number
-      getComputedStyle(element: Element): { overflowX: string; position: string; visibility: string }
+      getComputedStyle(element: Element): { overflowX: string; textOverflow: string }
     }
-    const isClipped = (element: Element): boolean => {
+    const canBeReached = (element: Element): boolean => {
       for (let outer: Element | null = element; outer !== null; outer = outer.parentElement) {
         if (outer.tagName === 'BODY') return false
-        if (getComputedStyle(outer).overflowX !== 'visible') return true
+        const { overflowX, textOverflow } = getComputedStyle(outer)
+        if (/auto|scroll/.test(overflowX) || outer.tagName === 'svg') return true
+        if (/hidden|clip/.test(overflowX) && textOverflow === 'ellipsis') return true
       }
       return false
     }
     return [...document.querySelectorAll('body *')]
       .filter(element => {
         const { left, right, width } = element.getBoundingClientRect()
-        return width > 1 && right > innerWidth + 1 && left > -innerWidth && !isClipped(element)
+        return width > 1 && right > innerWidth + 1 && left > -innerWidth && !canBeReached(element)
       })
       .slice(0, 5)
       .map(element => `${element.tagName}.${String(element.className)} "${element.textContent?.slice(0, 40)}"`)
