@@ -14,7 +14,7 @@ for (const engine of ENGINES) {
     const site = useSite({}, engine)
 
     it('of 50 MB are listed at once and not loaded into the page', async () => {
-      await site.tm.configureTopic('large', { semantics: 'pub-sub' })
+      await site.tm.configureTopic('large', { semantics: 'pub-sub', maxMessageBytes: 64 * 1024 * 1024 })
       await site.tm.publish('large', { text: 'x'.repeat(50 * 1024 * 1024) })
       await site.tm.publish('large', { text: 'small' })
       const page = await site.visit('/topics/large/messages')

@@ -63,7 +63,8 @@ export function Popover({
       popover="auto"
       role="dialog"
       aria-label={label}
-      onToggle={event => {
+      // Told before it closes, not after: whoever presses its key again at once opens it again.
+      onBeforeToggle={event => {
         if ((event as unknown as ToggleEvent).newState === 'closed') closed()
       }}
     >
