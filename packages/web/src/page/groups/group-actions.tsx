@@ -61,7 +61,7 @@ export function GroupActions({ topic, group, blocked }: Props) {
       )}
       {group.status === 'DEAD' && <Resurrect topic={topic} group={group} blocked={blocked} />}
       {group.status !== 'CANCELLED' && <ResetDialog topic={topic} group={group} blocked={blocked} />}
-      <Menu label={`More actions on ${name}`}>
+      <Menu label={`More actions on ${name}`} hotkey=".">
         <a href={`${topicAddress(topic.topic)}/messages`}>Messages of {topic.topic}</a>
         <ActionButton
           {...common}

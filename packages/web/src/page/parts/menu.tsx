@@ -3,7 +3,16 @@ import { useEffect, useRef } from 'preact/hooks'
 import { addCommands } from '../keys.ts'
 
 /** Further actions behind "⋯". Not a popover, because a dialog opened by one of them would close it, and itself too. */
-export function Menu({ label, children }: { label: string; children: ComponentChildren }) {
+export function Menu({
+  label,
+  hotkey,
+  children,
+}: {
+  label: string
+  /** A key that opens it. */
+  hotkey?: string
+  children: ComponentChildren
+}) {
   const box = useRef<HTMLDetailsElement>(null)
   useEffect(() => {
     const close = (): void => {
@@ -13,19 +22,21 @@ export function Menu({ label, children }: { label: string; children: ComponentCh
       if (!box.current?.contains(event.target as Node)) close()
     }
     addEventListener('pointerdown', outside)
-    const removeKey = addCommands('This screen', {
-      '.': [
-        label,
-        () => {
-          if (box.current === null) return
-          box.current.open = true
-          box.current.querySelector<HTMLElement>('.menu-list button')?.focus()
-        },
-      ],
-    })
+    const removeKey =
+      hotkey &&
+      addCommands('This screen', {
+        [hotkey]: [
+          label,
+          () => {
+            if (box.current === null) return
+            box.current.open = true
+            box.current.querySelector<HTMLElement>('.menu-list button')?.focus()
+          },
+        ],
+      })
     return () => {
       removeEventListener('pointerdown', outside)
-      removeKey()
+      if (removeKey) removeKey()
     }
   }, [])
   return (
@@ -38,7 +49,7 @@ export function Menu({ label, children }: { label: string; children: ComponentCh
         event.currentTarget.querySelector('summary')?.focus()
       }}
     >
-      <summary aria-label={label} title={`${label} (.)`}>
+      <summary aria-label={label} title={hotkey === undefined ? label : `${label} (${hotkey})`}>
         ⋯
       </summary>
       <div class="menu-list">{children}</div>

@@ -1,34 +1,25 @@
-import { ageOf } from '../clock.ts'
-import { duration, rate } from '../format.ts'
-import { at, get, Problem, write } from '../http.ts'
-import { Age } from '../parts/age.tsx'
+import { useEffect } from 'preact/hooks'
+import { bytes, count, duration } from '../format.ts'
+import { get, Problem, write } from '../http.ts'
+import { atNow } from '../parts/age.tsx'
 import { ActionButton } from '../parts/confirm.tsx'
 import { useLoaded } from '../parts/load.ts'
-import { kindOfService, Mark } from '../parts/mark.tsx'
-import { ScrollBox } from '../parts/scroll-box.tsx'
 import { Empty, Failed, Loading } from '../parts/states.tsx'
-
-type Service = {
-  readonly name: string
-  readonly state: 'STOPPED' | 'STARTING' | 'RUNNING' | 'WAITING' | 'PAUSED' | 'ERROR'
-  readonly healthy: boolean
-  readonly waitingFor: string | null
-  readonly startedAt: string | null
-  readonly metrics: { readonly [name: string]: number }
-  readonly errors: readonly {
-    readonly at: string
-    readonly action: string
-    readonly name: string
-    readonly message: string
-  }[]
-}
-type Status = { readonly services: readonly Service[] }
+import { remember } from './rate-memory.ts'
+import { mainRate } from './service-figures.ts'
+import { ServiceRow } from './service-row.tsx'
+import type { Disk, PipelineStatus } from './service-shapes.ts'
 
 const REFRESH_MS = 1_000
+const TIMEOUT_MS = 60_000
 
 /** The services of the pipeline, in the order of the flow. */
 export function ServicesScreen({ service: chosen }: { service?: string }) {
-  const status = useLoaded(signal => get<Status>('/pipeline', { signal }), [], REFRESH_MS)
+  const status = useLoaded(signal => get<PipelineStatus>('/pipeline', { signal }), [], REFRESH_MS)
+  const found = status.value.value
+  useEffect(() => {
+    for (const { name, metrics } of found?.services ?? []) remember(name, mainRate(metrics)?.value ?? null)
+  }, [found])
   const error = status.error.value
   if (error instanceof Problem && error.code === 'TIDEMARK_NOT_SERVED')
     return (
@@ -37,109 +28,70 @@ export function ServicesScreen({ service: chosen }: { service?: string }) {
       </Empty>
     )
   if (error !== undefined) return <Failed error={error} retry={status.reload} />
-  const found = status.value.value
   if (found === undefined) return <Loading rows={8} />
+  const isAnyKnown = chosen === undefined || found.services.some(({ name }) => name === chosen)
   return (
     <div class="stack">
-      <h1>Services</h1>
-      <ScrollBox label="Table of services" panel>
-        <table>
-          <thead>
-            <tr>
-              <th scope="col">Service</th>
-              <th scope="col">State</th>
-              <th scope="col" class="number">
-                Rate
-              </th>
-              <th scope="col">Says</th>
-              <th scope="col">Actions</th>
-            </tr>
-          </thead>
-          <tbody class="values">
-            {found.services.toReversed().map(service => (
-              <ServiceRow
-                key={service.name}
-                service={service}
-                isChosen={service.name === chosen}
-                reload={status.reload}
-              />
-            ))}
-          </tbody>
-        </table>
-      </ScrollBox>
+      <div class="row spread">
+        <div class="row heading">
+          <h1>Services</h1>
+          <span class="muted">{diskWords(found.disk)}</span>
+        </div>
+        <PipelineActions status={found} reload={status.reload} />
+      </div>
+      {found.disk.paused && (
+        <p class="banner inset" role="alert">
+          {found.disk.reason ?? 'The sources are paused until there is room on the disk.'}
+        </p>
+      )}
+      {!isAnyKnown && <p class="warning">There is no service {chosen}. These are all:</p>}
+      <ul class="stack tight services">
+        {found.services.toReversed().map(service => (
+          <ServiceRow key={service.name} service={service} isOpen={service.name === chosen} reload={status.reload} />
+        ))}
+      </ul>
     </div>
   )
 }
 
-function ServiceRow({ service, isChosen, reload }: { service: Service; isChosen: boolean; reload(): void }) {
-  const { name, state, waitingFor, startedAt, metrics, errors } = service
-  const last = errors.at(-1)
-  const perSecond = metrics.ticksPerSecond
-  const act = (verb: string) => async (): Promise<string> => {
-    await write('POST', `${at('pipeline', 'services', name)}/${verb}`)
+function PipelineActions({ status, reload }: { status: PipelineStatus; reload(): void }) {
+  const running = status.services.filter(({ state }) => state !== 'STOPPED' && state !== 'ERROR').length
+  const act = (verb: 'start' | 'stop', done: string) => async (): Promise<string> => {
+    await write('POST', `/pipeline/${verb}`, {}, { timeoutMs: TIMEOUT_MS })
     reload()
-    return `${name}: ${verb}.`
+    return `${done} the pipeline${atNow()}.`
   }
   return (
-    <tr aria-selected={isChosen}>
-      <td>
-        <a href={`/services/${encodeURIComponent(name)}`}>{name}</a>
-      </td>
-      <td>
-        <Mark kind={state === 'RUNNING' && !service.healthy ? 'warning' : kindOfService(state)} word={state}>
-          {state.toLowerCase()}{' '}
-          <span class="muted small">{startedAt !== null && state === 'RUNNING' && duration(ageOf(startedAt))}</span>
-        </Mark>
-      </td>
-      <td class="number">{perSecond === undefined ? '–' : `${rate(perSecond)}/s`}</td>
-      <td class="error-text">
-        {last ? (
-          <span class="bad">
-            {last.name}: {last.message} <Age at={last.at} />
-          </span>
-        ) : (
-          <span class="muted">{waitingFor ?? ''}</span>
-        )}
-      </td>
-      <td>
-        <span class="row">
-          {(state === 'STOPPED' || state === 'ERROR') && (
-            <ActionButton
-              label="Start"
-              needs="operate"
-              text={`${name} starts and goes on where it was.`}
-              run={act('start')}
-            />
-          )}
-          {state === 'PAUSED' && (
-            <ActionButton label="Resume" needs="operate" text={`${name} goes on.`} run={act('resume')} />
-          )}
-          {state === 'RUNNING' && (
-            <ActionButton
-              label="Pause"
-              needs="operate"
-              text={`${name} stands still between two steps and keeps everything.`}
-              run={act('pause')}
-            />
-          )}
-          {state !== 'STOPPED' && state !== 'ERROR' && (
-            <ActionButton
-              label="Stop"
-              needs="operate"
-              text={`${name} writes a partly filled batch first, then stops. What others give it waits; indexers catch up later.`}
-              run={act('stop')}
-            />
-          )}
-          {state === 'RUNNING' && (
-            <ActionButton
-              label="Restart"
-              needs="operate"
-              text={`${name} stops and starts again. Nothing is lost.`}
-              run={act('restart')}
-            />
-          )}
-        </span>
-      </td>
-    </tr>
+    <div class="row">
+      {running < status.services.length && (
+        <ActionButton
+          label="Start all"
+          title="Start all services"
+          confirm="Start all"
+          needs="operate"
+          text={`${count(status.services.length - running)} of ${count(status.services.length)} services start and go on where they were.`}
+          run={act('start', 'Started')}
+        />
+      )}
+      {running > 0 && (
+        <ActionButton
+          label="Stop the pipeline…"
+          title="Stop the pipeline"
+          confirm={`Stop ${count(running)} services`}
+          needs="operate"
+          ask="dialog"
+          danger
+          text={`${count(running)} ${running === 1 ? 'service stops' : 'services stop'}. Nothing is recorded until it starts again.`}
+          run={act('stop', 'Stopped')}
+          undo={{ label: 'Start', run: () => write('POST', '/pipeline/start', {}, { timeoutMs: TIMEOUT_MS }) }}
+        />
+      )}
+    </div>
   )
+}
+
+/** "1.2 GB of 2.0 GB · full in 15 min" */
+export function diskWords({ bytes: used, maxBytes, secondsLeft }: Disk): string {
+  const size = maxBytes === null ? bytes(used) : `${bytes(used)} of ${bytes(maxBytes)}`
+  return secondsLeft === null ? size : `${size} · full in ${duration(secondsLeft * 1000)}`
 }
