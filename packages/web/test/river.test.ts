@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { gathered } from '../src/page/topics/river/lanes.ts'
+import { gathered } from '../src/page/topics/river/gathered.ts'
 import { densityOf, scaleOf, timeTicks } from '../src/page/topics/river/scale.ts'
 
 const START = Date.parse('2026-11-18T12:00:00.000Z')
@@ -49,14 +49,15 @@ test('takes a log whose times run backwards for a moment', () => {
   )
 })
 
-test('makes the busier stretch the taller one', () => {
+test('makes the busier part the taller one', () => {
   const scale = scaleOf(buckets, 100, START + 20_000)
   assert.ok(scale)
-  const [slow, quick] = densityOf(buckets, scale)
-  assert.equal(quick?.height, 1)
-  assert.equal(quick?.perSecond, 9)
-  assert.equal(slow?.perSecond, 1)
-  assert.deepEqual([slow?.x, slow?.width, quick?.x], [0, 0.5, 0.5])
+  assert.deepEqual(densityOf(scale, 2), [
+    { perSecond: 1, height: 1 / 9 },
+    { perSecond: 9, height: 1 },
+  ])
+  const total = densityOf(scale, 40).reduce((sum, { perSecond }) => sum + perSecond / 2, 0)
+  assert.equal(Math.round(total), 100)
 })
 
 test('writes round times, no more than fit, by the clock of the reader', () => {

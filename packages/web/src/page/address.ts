@@ -53,8 +53,4 @@ addEventListener('click', event => {
   goTo(link.href)
 })
 
-export const topicAddress = (topic: string): string => `/topics/${encodeURIComponent(topic)}`
-/** `-` stands for the unnamed group of a queue. */
-export const groupAddress = (topic: string, group: string): string =>
-  `${topicAddress(topic)}/groups/${group === '' ? '-' : encodeURIComponent(group)}`
-export const runAddress = (runId: string): string => `/runs/${runId}`
+export { groupAddress, runAddress, topicAddress } from './places.ts'

@@ -24,10 +24,17 @@ function read(name: string): string | null {
 
 export const THEMES = ['system', 'light', 'dark'] as const
 export const theme = kept('tidemark.theme', THEMES)
-export const times = kept('tidemark.times', ['relative', 'local', 'utc'])
+export const TIMES = ['relative', 'local', 'utc'] as const
+export const times = kept('tidemark.times', TIMES)
 /** Single letters as commands; WCAG requires that they can be switched off. */
 export const letterKeys = kept('tidemark.keys', ['on', 'off'])
 
 effect(() => {
   document.documentElement.dataset.theme = theme.value
 })
+
+const isDark = matchMedia('(prefers-color-scheme: dark)')
+
+/** The theme that is shown, whoever chose it. */
+export const shownTheme = (): 'light' | 'dark' =>
+  theme.value === 'system' ? (isDark.matches ? 'dark' : 'light') : theme.value

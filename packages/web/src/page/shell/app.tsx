@@ -25,7 +25,7 @@ export function App() {
   document.title = title === '' ? 'Tidemark' : `${title} · Tidemark`
   return (
     <>
-      <Shell title={title}>{screen}</Shell>
+      <Shell>{screen}</Shell>
       {(session.value === null || isChangingToken.value) && <Login />}
       <Notices />
       <Tips />

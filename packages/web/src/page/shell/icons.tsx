@@ -24,4 +24,5 @@ export const ICONS = {
   letters: drawn('M3 5h14v10H3zM3 5l7 6 7-6'),
   services: drawn('M4 4h12v5H4zM4 11h12v5H4zM7 6.5h.01M7 13.5h.01'),
   worlds: drawn('M10 3a7 7 0 1 0 0 14 7 7 0 0 0 0-14M3.5 8h13M3.5 12h13M10 3q-5 7 0 14q5-7 0-14'),
+  search: drawn('M9 3.5a5.5 5.5 0 1 0 0 11 5.5 5.5 0 0 0 0-11M13 13l4 4'),
 } as const

@@ -1,15 +1,19 @@
 import type { ComponentChildren } from 'preact'
-import { useEffect, useRef } from 'preact/hooks'
+import { useEffect } from 'preact/hooks'
 import { goTo, path } from '../address.ts'
 import { now } from '../clock.ts'
-import { clock, count, duration } from '../format.ts'
+import { clock, count } from '../format.ts'
 import { addCommands } from '../keys.ts'
-import { connection, frozen, isOutdated, missedWhileFrozen, overview, toggleFrozen } from '../live.ts'
-import { Mark } from '../parts/mark.tsx'
-import { THEMES, theme } from '../preferences.ts'
+import { connection, isOutdated, overview, toggleFrozen } from '../live.ts'
+import { zone } from '../parts/zone.ts'
+import { THEMES, TIMES, theme, times } from '../preferences.ts'
 import { changeToken, roleName, session } from '../session.ts'
+import { ConnectionBadge } from './connection-badge.tsx'
+import { Crumbs } from './crumbs.tsx'
 import { Help } from './help.tsx'
 import { ICONS } from './icons.tsx'
+import { addListKeys } from './list-keys.ts'
+import { Search } from './search.tsx'
 
 const PLACES = [
   { href: '/', icon: ICONS.overview, label: 'Overview', keys: 'g o' },
@@ -20,16 +24,16 @@ const PLACES = [
 ] as const
 
 const BANNER_MS = 60_000
+const TIME_WORDS = { relative: 'ago', local: 'local', utc: 'UTC' } as const
 
-export function Shell({ title, children }: { title: string; children: ComponentChildren }) {
-  const search = useRef<HTMLInputElement>(null)
+export function Shell({ children }: { children: ComponentChildren }) {
+  useEffect(addListKeys, [])
   useEffect(
     () =>
       addCommands('Everywhere', {
         ...Object.fromEntries(
           PLACES.map(({ href, label, keys }) => [keys, [`Go to ${label}`, () => goTo(href)] as const]),
         ),
-        '/': ['Search', () => search.current?.focus()],
         l: ['Freeze or resume live updates', toggleFrozen],
         '\\': ['Change the theme', nextTheme],
       }),
@@ -56,17 +60,8 @@ export function Shell({ title, children }: { title: string; children: ComponentC
         ))}
       </nav>
       <header class="top">
-        <span class="place truncate muted">{title}</span>
-        <input
-          ref={search}
-          type="search"
-          placeholder="Search topics and groups  /"
-          aria-label="Search topics and groups"
-          onKeyDown={event => {
-            if (event.key === 'Escape') event.currentTarget.blur()
-            if (event.key === 'Enter') goTo(`/topics?q=${encodeURIComponent(event.currentTarget.value)}`)
-          }}
-        />
+        <Crumbs />
+        <Search />
         <ConnectionBadge />
         {session.value?.by === 'session' ? (
           <button type="button" class="plain role" title="Change token or log out" onClick={changeToken}>
@@ -75,6 +70,15 @@ export function Shell({ title, children }: { title: string; children: ComponentC
         ) : (
           <span class="muted small role">{roleName}</span>
         )}
+        <button
+          type="button"
+          class="plain times"
+          aria-label={`Times: ${times.value}`}
+          title={`Times: ${TIME_WORDS[times.value]}`}
+          onClick={nextTimes}
+        >
+          {TIME_WORDS[times.value]}
+        </button>
         <button
           type="button"
           class="plain"
@@ -89,7 +93,7 @@ export function Shell({ title, children }: { title: string; children: ComponentC
       <main class="main" id="main" tabIndex={-1}>
         {isLost && now.value - lastAt > BANNER_MS && (
           <p class="banner" role="alert">
-            The server has not answered since {clock(new Date(lastAt), 'local')}. What you see is from then.
+            The server has not answered since {clock(new Date(lastAt), zone())}. What you see is from then.
           </p>
         )}
         {isOutdated.value && (
@@ -113,39 +117,8 @@ function DeadLetterBadge() {
   return total ? <span class="badge">{count(total)}</span> : null
 }
 
-function ConnectionBadge() {
-  const { state, lastAt, retryInMs } = connection.value
-  if (frozen.value)
-    return (
-      <button type="button" class="plain" onClick={toggleFrozen}>
-        <Mark kind="paused" word="frozen">
-          frozen · {count(missedWhileFrozen.value)} missed
-        </Mark>
-      </button>
-    )
-  if (state === 'live')
-    return (
-      <span class="connection">
-        <Mark kind="ok" word="live">
-          live
-        </Mark>
-      </span>
-    )
-  if (state === 'lost')
-    return (
-      <span class="connection">
-        <Mark kind="off" word="disconnected">
-          last {clock(new Date(lastAt), 'local')}, retrying in {duration(Math.max(1000, retryInMs))}
-        </Mark>
-      </span>
-    )
-  return (
-    <span class="connection">
-      <Mark kind="off" word="connecting">
-        connecting
-      </Mark>
-    </span>
-  )
+function nextTimes(): void {
+  times.value = TIMES[(TIMES.indexOf(times.value) + 1) % TIMES.length] ?? 'relative'
 }
 
 function nextTheme(): void {

@@ -2,9 +2,7 @@ import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { plural } from '../format.ts'
 import { at, write } from '../http.ts'
-
-/** What a change of settings may remove, as computed by the server. */
-type Preview = { readonly mayRemove: number }
+import type { ConfigPreview } from '../shapes.ts'
 
 /** Pause in typing after which the server is asked. */
 const QUIET_MS = 300
@@ -18,7 +16,7 @@ export function useConfigPreview(topic: string, options: object | undefined): st
     if (text === '') return
     let isOver = false
     const timer = setTimeout(() => {
-      write<Preview>('POST', `${at('topics', topic)}/config/preview`, JSON.parse(text) as object).then(
+      write<ConfigPreview>('POST', `${at('topics', topic)}/config/preview`, JSON.parse(text) as object).then(
         ({ mayRemove }) => {
           if (!isOver) says.value = effectOf(mayRemove)
         },

@@ -2,15 +2,15 @@ import { groupAddress } from '../../address.ts'
 import { clock, count, duration, plural, whole } from '../../format.ts'
 import { type Kind, kindOfGroup, Mark } from '../../parts/mark.tsx'
 import { zone } from '../../parts/zone.ts'
-import type { GroupLive, TopicLive } from '../../shapes.ts'
+import type { GroupLane, GroupLive, TopicLive } from '../../shapes.ts'
 import { CursorHandle } from './cursor-handle.tsx'
-import { gathered, type LaneFacts } from './lanes.ts'
+import { gathered } from './gathered.ts'
 import type { Scale } from './scale.ts'
 
 type LaneProps = {
   readonly topic: TopicLive
   readonly group: GroupLive
-  readonly facts: LaneFacts | undefined
+  readonly facts: GroupLane | undefined
   readonly scale: Scale
   readonly width: number
   /** The user has dragged the cursor to a message. */
@@ -82,7 +82,7 @@ function stateOf({ status, healthy, sinceHeartbeatMs }: GroupLive): string {
   return status === 'ACTIVE' && !healthy ? 'late' : status.toLowerCase()
 }
 
-function retryTip(ids: readonly number[], facts: LaneFacts | undefined): string {
+function retryTip(ids: readonly number[], facts: GroupLane | undefined): string {
   const [first] = ids
   const retry = facts?.retries.find(({ id }) => id === first)
   if (ids.length > 1 || retry === undefined) return `${plural(ids.length, 'retry', 'retries')} from ${first}`

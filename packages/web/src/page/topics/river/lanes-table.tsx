@@ -2,8 +2,7 @@ import { goTo, groupAddress } from '../../address.ts'
 import { count, duration, rate, whole } from '../../format.ts'
 import { kindOfGroup, Mark } from '../../parts/mark.tsx'
 import { type Column, Table } from '../../parts/table.tsx'
-import type { GroupLive, TopicLive } from '../../shapes.ts'
-import type { Lanes } from './lanes.ts'
+import type { GroupLive, Lanes, TopicLive } from '../../shapes.ts'
 
 /** The lanes as figures. */
 export function LanesTable({ topic, lanes }: { topic: TopicLive; lanes: Lanes | undefined }) {

@@ -2,24 +2,23 @@ import { useSignal } from '@preact/signals'
 import type { RefObject } from 'preact'
 import { clock, moment, rate } from '../../format.ts'
 import { zone } from '../../parts/zone.ts'
-import { type Bucket, densityOf, type Scale, timeTicks } from './scale.ts'
+import { densityOf, type Scale, timeTicks } from './scale.ts'
 
 const HEIGHT = 48
 const LEAST_PX = 5
 const LABEL_PX = 84
+const BAR_PX = 4
 
 /** The axis of time with the density of the log below it. Dragging over it zooms in; a click opens the messages there. */
 export function PlotHead({
   place,
   scale,
-  buckets,
   width,
   zoom,
   open,
 }: {
   place: RefObject<HTMLDivElement | null>
   scale: Scale
-  buckets: readonly Bucket[]
   width: number
   zoom(from: number, to: number): void
   open(position: number): void
@@ -54,7 +53,7 @@ export function PlotHead({
   return (
     <div ref={place} class="river-plot river-head" onPointerDown={begin}>
       <Axis scale={scale} width={width} />
-      <Density scale={scale} buckets={buckets} width={width} />
+      <Density scale={scale} width={width} />
       {brush.value !== undefined && (
         <div
           class="river-brush"
@@ -96,13 +95,14 @@ function labelOf(time: number, stepMs: number): string {
   return stepMs >= 60_000 ? text.slice(0, 5) : text
 }
 
-function Density({ scale, buckets, width }: { scale: Scale; buckets: readonly Bucket[]; width: number }) {
-  const bars = densityOf(buckets, scale)
+function Density({ scale, width }: { scale: Scale; width: number }) {
+  const bars = densityOf(scale, Math.max(1, Math.round(width / BAR_PX)))
   const most = Math.max(0, ...bars.map(({ perSecond }) => perSecond))
+  const wide = width / bars.length
   const outline = bars
-    .map(({ x, width: wide, height }) => {
+    .map(({ height }, index) => {
       const y = (HEIGHT - height * (HEIGHT - 2)).toFixed(1)
-      return `L${(x * width).toFixed(1)} ${y}L${((x + wide) * width).toFixed(1)} ${y}`
+      return `L${(index * wide).toFixed(1)} ${y}L${((index + 1) * wide).toFixed(1)} ${y}`
     })
     .join('')
   return (

@@ -8,9 +8,9 @@ import { Age } from '../../parts/age.tsx'
 import { Modal } from '../../parts/confirm.tsx'
 import { Failed, Loading } from '../../parts/states.tsx'
 import { useWidth } from '../../parts/use-width.ts'
-import type { GroupLive, TopicLive } from '../../shapes.ts'
+import type { GroupLive, Lanes, TopicLive } from '../../shapes.ts'
 import { Lane } from './lane.tsx'
-import type { Lanes } from './lanes.ts'
+
 import { LanesTable } from './lanes-table.tsx'
 import { PlotHead } from './plot-head.tsx'
 import { type Scale, scaleOf } from './scale.ts'
@@ -120,7 +120,6 @@ function Drawing({
         <PlotHead
           place={place}
           scale={scale}
-          buckets={lanes.buckets}
           width={width}
           zoom={(from, to) => pushQuery({ from: String(from), to: to >= scale.last ? null : String(to) })}
           open={open}

@@ -10,6 +10,8 @@ export type Scale = {
   xOf(position: number): number
   positionAt(x: number): number
   timeAt(x: number): number
+  /** Number of messages between two places. */
+  countBetween(from: number, to: number): number
 }
 
 /**
@@ -34,6 +36,8 @@ export function scaleOf(buckets: readonly Bucket[], last: number, endMs: number)
     xOf: position => clamp((between(all, 0, 1, position) - startMs) / span),
     positionAt: x => Math.round(between(all, 1, 0, startMs + clamp(x) * span)),
     timeAt: x => startMs + clamp(x) * span,
+    countBetween: (from, to) =>
+      between(all, 1, 0, startMs + clamp(to) * span) - between(all, 1, 0, startMs + clamp(from) * span),
   }
 }
 
@@ -54,21 +58,15 @@ function between(points: readonly Point[], by: 0 | 1, wanted: 0 | 1, value: numb
   return a[wanted] + share * (b[wanted] - a[wanted])
 }
 
-/** Messages per second of each bucket, as bars between 0 and 1 of the tallest. */
+/** Messages per second in equal parts of the time, each with its height from 0 to 1. */
 export function densityOf(
-  buckets: readonly Bucket[],
-  { startMs, endMs }: Scale,
-): readonly { readonly x: number; readonly width: number; readonly height: number; readonly perSecond: number }[] {
-  const span = endMs - startMs
-  const filled = buckets.flatMap(({ at, count }) => (at === null ? [] : [{ from: Date.parse(at), count }]))
-  const bars = filled.map(({ from, count }, index) => {
-    const to = filled[index + 1]?.from ?? endMs
-    // Messages within one millisecond are drawn one pixel wide, not as an endless peak.
-    const ms = Math.max(to - from, span / 1_000, 1)
-    return { x: (from - startMs) / span, width: Math.max(0, to - from) / span, perSecond: (count / ms) * 1_000 }
-  })
-  const most = Math.max(...bars.map(({ perSecond }) => perSecond), 0)
-  return bars.map(bar => ({ ...bar, height: most === 0 ? 0 : bar.perSecond / most }))
+  { startMs, endMs, countBetween }: Scale,
+  parts: number,
+): readonly { readonly perSecond: number; readonly height: number }[] {
+  const seconds = (endMs - startMs) / 1_000 / parts
+  const rates = Array.from({ length: parts }, (_, index) => countBetween(index / parts, (index + 1) / parts) / seconds)
+  const most = Math.max(...rates, 0)
+  return rates.map(perSecond => ({ perSecond, height: most === 0 ? 0 : perSecond / most }))
 }
 
 const STEPS_MS = [

@@ -1,7 +1,7 @@
 import { query } from '../../address.ts'
 import { at, get } from '../../http.ts'
 import { type Loaded, useLoaded } from '../../parts/load.ts'
-import type { Lanes } from './lanes.ts'
+import type { Lanes } from '../../shapes.ts'
 
 const EVERY_MS = 1_000
 const BUCKETS = 200
