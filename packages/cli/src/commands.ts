@@ -54,6 +54,7 @@ export const COMMANDS: readonly Command[] = [
   claims.list,
   claims.release,
   deadLetters.list,
+  deadLetters.errors,
   deadLetters.inspect,
   deadLetters.redrive,
   deadLetters.discard,

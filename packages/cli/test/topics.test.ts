@@ -190,6 +190,9 @@ for (const { engine, fresh } of ENGINES) {
       assert.match(shown.out, /RangeError: no such mailbox/)
       assert.equal((await run('dead-letters', 'inspect', 'orders', '999')).code, EXIT.failed)
       assert.equal((await run('dead-letters', 'redrive', 'orders')).code, EXIT.usage)
+      const [kind] = JSON.parse((await run('dead-letters', 'errors', 'orders', '--json')).out)
+      const dry = await run('dead-letters', 'redrive', 'orders', '--fingerprint', kind.fingerprint, '--dry-run')
+      assert.match(dry.out, new RegExp(`^Matching dead letters: ${kind.count}\n`))
       assert.match((await run('dead-letters', 'redrive', 'orders', first ?? '')).out, /^Dead letters redriven: 1/)
       assert.equal((await run('dead-letters', 'discard', 'orders', second ?? '')).code, EXIT.unconfirmed)
       assert.match(

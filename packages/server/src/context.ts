@@ -6,6 +6,7 @@ import { Audit } from './audit/audit.ts'
 import { ConcurrencyLimit } from './concurrency-limit.ts'
 import { NotServedError } from './errors.ts'
 import { HealthLook } from './health/health-look.ts'
+import { LetterErrors } from './live/letter-errors.ts'
 import { LiveLook } from './live/live-look.ts'
 import type { Settings } from './options.ts'
 import { IngestedRuns } from './runs/ingested-runs.ts'
@@ -24,6 +25,7 @@ export class Context {
   readonly events: EventHub
   readonly health: HealthLook
   readonly live: LiveLook
+  readonly letterErrors: LetterErrors
   readonly largeAnswers: LargeAnswers
   readonly unreadPulls: UnreadPulls
   readonly ingestedRuns: IngestedRuns
@@ -47,6 +49,7 @@ export class Context {
     this.ingestedRuns = new IngestedRuns(this.#runs)
     this.health = new HealthLook(settings)
     this.live = new LiveLook(settings, this.health)
+    this.letterErrors = new LetterErrors(settings)
     this.#runsLook = this.#runs && new RunsLook(settings, this.#runs)
     const watched = this.#runs &&
       this.#runsLook && { look: this.#runsLook, series: new RunSeries(this.#runs, settings.logger) }

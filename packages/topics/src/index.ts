@@ -9,7 +9,14 @@ export type { ClaimAdmin } from './admin/claim-admin.ts'
 export type { Claim, ClaimedMessage, ClaimsOptions, ClaimsPage, ReleasedClaim } from './admin/claims.ts'
 export type { ConsumerHealth } from './admin/consumers.ts'
 export type { DeadLetterAdmin } from './admin/dead-letter-admin.ts'
-export type { DeadLetterFilter, DeadLetterMessage, DeadLetterOptions, DeadLetterPage } from './admin/dead-letters.ts'
+export type { DeadLetterError, DeadLetterErrorOptions, DeadLetterErrors } from './admin/dead-letter-errors.ts'
+export type {
+  DeadLetterFilter,
+  DeadLetterMessage,
+  DeadLetterOptions,
+  DeadLetterPage,
+  DeadLetterPreview,
+} from './admin/dead-letters.ts'
 export type { GroupAdmin } from './admin/group-admin.ts'
 export type { GroupHealth } from './admin/group-health.ts'
 export type { Removed } from './admin/groups.ts'

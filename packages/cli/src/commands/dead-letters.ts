@@ -1,9 +1,9 @@
-import type { DeadLetterFilter, DeadLetterMessage } from 'tidemark'
-import { type Command, type CommandOptionTable, YES } from '../command.ts'
+import type { DeadLetterFilter, DeadLetterMessage, Tidemark } from 'tidemark'
+import { type Command, type CommandOptionTable, type Surroundings, YES } from '../command.ts'
 import { confirm } from '../confirm.ts'
 import { DATABASE, withTopics } from '../database.ts'
 import { NotFoundError, UsageError } from '../errors.ts'
-import { EXIT } from '../exit-codes.ts'
+import { EXIT, type ExitCode } from '../exit-codes.ts'
 import { type Given, present } from '../given.ts'
 import { messageValue, payloadText } from '../output/message.ts'
 import { facts, table } from '../output/table.ts'
@@ -14,9 +14,14 @@ const SHOWN_ERROR = 60
 const WHICH: CommandOptionTable = {
   group: { value: '<group>', help: 'only dead letters of this group' },
   error: { value: '<name>', help: "only dead letters with this error name, such as 'SmtpError'" },
+  fingerprint: {
+    value: '<digits>',
+    help: "only dead letters with this kind of error, as 'dead-letters errors' lists them",
+  },
   key: { value: '<key>', help: 'only dead letters with this message key' },
   limit: { value: '<n>', help: 'maximum number of dead letters, oldest first' },
   all: { help: 'every dead letter of the topic' },
+  'dry-run': { help: 'only count the dead letters' },
 }
 
 export const list: Command = {
@@ -58,6 +63,36 @@ export const list: Command = {
   },
 }
 
+export const errors: Command = {
+  name: 'dead-letters errors',
+  summary: 'Count dead letters by kind of error, of one topic or of all',
+  arguments: [{ name: 'topic', optional: true }],
+  options: { group: { value: '<group>', help: 'only dead letters of this group of the topic' }, ...DATABASE },
+  examples: [{ run: 'tidemark dead-letters errors orders', what: 'one line per kind, with its fingerprint' }],
+  run: (given, surroundings) => {
+    const [topic] = given.list('topic')
+    const group = given.text('group')
+    if (group !== undefined && topic === undefined) throw new UsageError('--group needs a <topic>')
+    return withTopics(given, surroundings, async tm => {
+      const found = await tm.admin.deadLetterErrors(present({ topic, group }))
+      surroundings.output.result(found.errors, () =>
+        table(
+          ['fingerprint', 'topic', 'group', 'count', 'last', 'error'],
+          found.errors.map(each => [
+            each.fingerprint,
+            each.topic,
+            each.group,
+            each.count,
+            each.lastAt.toISOString(),
+            payloadText(each.error).slice(0, SHOWN_ERROR),
+          ]),
+        ),
+      )
+      return EXIT.done
+    })
+  },
+}
+
 export const inspect: Command = {
   name: 'dead-letters inspect',
   summary: 'Show a dead letter with its payload, error and attempts',
@@ -88,6 +123,7 @@ export const redrive: Command = {
     const topic = given.argument('topic')
     const filter = filterOf(given)
     return withTopics(given, surroundings, async tm => {
+      if (given.flag('dry-run')) return await count(tm, topic, filter, surroundings)
       const done = await tm.admin.redrive(topic, filter)
       surroundings.output.result({ topic, ...done }, () => [
         `Dead letters redriven: ${done.redriven}`,
@@ -109,6 +145,7 @@ export const discard: Command = {
     const topic = given.argument('topic')
     const filter = filterOf(given)
     return withTopics(given, surroundings, async tm => {
+      if (given.flag('dry-run')) return await count(tm, topic, filter, surroundings)
       const which = given.flag('all') ? 'all dead letters' : 'these dead letters'
       await confirm(given, `Discarding ${which} of topic '${topic}'`, surroundings.interrupted)
       const discarded = await tm.admin.discard(topic, filter)
@@ -116,6 +153,22 @@ export const discard: Command = {
       return EXIT.done
     })
   },
+}
+
+/** What a redrive or a discard would find. */
+async function count(
+  tm: Tidemark,
+  topic: string,
+  filter: DeadLetterFilter,
+  { output }: Surroundings,
+): Promise<ExitCode> {
+  const found = await tm.admin.previewDeadLetters(topic, filter)
+  output.result({ topic, ...found }, () => [
+    `Matching dead letters: ${found.matching}`,
+    `Their message was cleaned up: ${found.gone}`,
+    `Their group is not active: ${found.orphaned}`,
+  ])
+  return EXIT.done
 }
 
 function filterOf(given: Given): DeadLetterFilter {
@@ -127,6 +180,7 @@ function filterOf(given: Given): DeadLetterFilter {
     ids: ids.length === 0 ? undefined : ids,
     group: given.text('group'),
     errorName: given.text('error'),
+    fingerprint: given.text('fingerprint'),
     key: given.text('key'),
   })
   const isAll = given.flag('all')

@@ -127,6 +127,35 @@ export const DeadLetter = share(
   }),
 )
 
+export const Fingerprint = Type.String({
+  pattern: '^[0-9a-f]{16}$',
+  description: 'Identifies a kind of error, as GET /dead-letters/errors lists them.',
+})
+
+/** Kinds of errors in one answer. */
+export const MOST_ERRORS = 1_000
+
+export const DeadLetterError = share(
+  'DeadLetterError',
+  strict({
+    topic: Type.String(),
+    group: Type.String({ description: 'Name of the group; empty for a queue.' }),
+    fingerprint: Type.String(),
+    error: Type.String({ description: 'Name and message, with numbers, ids and quoted text replaced by <…>.' }),
+    count: Count,
+    firstAt: Time,
+    lastAt: Time,
+    sample: strict(
+      { id: Id, key: nullable(Type.String()), name: Type.String(), message: Type.String() },
+      { description: 'The last of these dead letters.' },
+    ),
+    perMinute: Type.Array(Count, {
+      maxItems: 60,
+      description: 'Number in each of the last 60 minutes, the present one last.',
+    }),
+  }),
+)
+
 export const WaitingRetry = share(
   'WaitingRetry',
   strict({

@@ -169,6 +169,10 @@ const VERBS: { readonly [verb in Verb]: Call | null } = {
     call: (store, { topic, subscription }) => store.leases.retries(topic, subscription, { after: 0, limit: 10 }),
     answer: 'group',
   },
+  'deadLetters.errors': {
+    call: (store, { topic }) => store.deadLetters.errors({ topic, newestFirst: true, limit: 10 }),
+    answer: 'topic',
+  },
   'deadLetters.find': { call: (store, { topic }) => store.deadLetters.find(topic, 1), answer: 'topic' },
   'deadLetters.redrive': {
     call: (store, { topic }) => store.deadLetters.redrive(topic, { limit: 10 }),

@@ -7,6 +7,8 @@ import type { TopicRecord } from './topic-record.ts'
 export type DeadLetters = {
   /** Lists dead letters by id. */
   list(topic: TopicRecord, query: DeadLetterQuery): Promise<DeadLetter[]>
+  /** Lists errors of dead letters by id, of one topic or of all. No payload is returned. */
+  errors(query: LetterErrorQuery): Promise<LetterError[]>
   /** Returns one dead letter. */
   find(topic: TopicRecord, id: number, bounds?: ByteBounds): Promise<DeadLetter | undefined>
   /**
@@ -14,21 +16,40 @@ export type DeadLetters = {
    * kept.
    */
   redrive(topic: TopicRecord, selection: DeadLetterSelection): Promise<RedrivenPage>
-  /** Counts the matching dead letters that can't be redriven. */
+  /** Counts the matching dead letters, and those of them that can't be redriven. */
   undeliverable(topic: TopicRecord, selection: DeadLetterSelection): Promise<Undeliverable>
   /** Deletes up to `limit` dead letters and returns their number. */
   discard(topic: TopicRecord, selection: DeadLetterSelection): Promise<number>
 }
 
 /** Selection of dead letters to list. */
-export type DeadLetterQuery = {
-  /** Dead letters of this group only. */
-  readonly group?: string
-  /** Id after which the page begins. */
-  readonly after?: number
-  /** Maximum number of dead letters. */
-  readonly limit: number
-} & ByteBounds
+export type DeadLetterQuery = DeadLetterSelection & ByteBounds
+
+/** Selection of errors to list. */
+export type LetterErrorQuery = Omit<DeadLetterSelection, 'after'> & {
+  /** Dead letters of this topic only. */
+  readonly topic?: TopicRecord
+  /** Id after which the page begins; with `newestFirst`, before which it begins. */
+  readonly beyond?: number
+  /** Whether the newest dead letter comes first. */
+  readonly newestFirst: boolean
+}
+
+/** Error of a dead letter. */
+export type LetterError = {
+  /** Id of the dead letter. */
+  readonly id: number
+  /** Name of the topic. */
+  readonly topic: string
+  /** Name of the group. */
+  readonly group: string
+  /** Key of the message, or null. */
+  readonly key: string | null
+  /** Error of the last attempt. */
+  readonly error: FailureRecord
+  /** Time at which it was dead-lettered. */
+  readonly deadAt: number
+}
 
 /** A message that ran out of attempts. */
 export type DeadLetter = {
@@ -79,13 +100,15 @@ export type RedrivenPage = {
 }
 
 /** Result of `redrive`. */
-export type Redriven = Undeliverable & {
+export type Redriven = Omit<Undeliverable, 'matching'> & {
   /** Number of redriven dead letters. */
   readonly redriven: number
 }
 
 /** Dead letters that can't be redriven. */
 export type Undeliverable = {
+  /** Number of matching dead letters, those that can be redriven included. */
+  readonly matching: number
   /** Number of matching dead letters whose message is no longer in the log. */
   readonly gone: number
   /** Number of matching dead letters whose group is not live. */

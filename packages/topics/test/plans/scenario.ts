@@ -208,6 +208,13 @@ async function deadLetters({ store, step }: Parts, { offset }: World): Promise<v
   await step('list dead letters', 100, () => store.deadLetters.list(offset, { after: ROWS / 2, limit: 100 }))
   // The last of all: a group's are found among the others'.
   await step("list a group's dead letters", 100, () => store.deadLetters.list(offset, { group: 'live', limit: 100 }))
+  await step('errors of dead letters', 100, () =>
+    store.deadLetters.errors({ topic: offset, beyond: ROWS / 2, newestFirst: true, limit: 100 }),
+  )
+  await step('errors of all dead letters', 100, () => store.deadLetters.errors({ newestFirst: true, limit: 100 }))
+  await step("errors of a group's dead letters", 100, () =>
+    store.deadLetters.errors({ topic: offset, group: 'holding', beyond: ROWS / 2, newestFirst: false, limit: 100 }),
+  )
   const [letter] = await store.deadLetters.list(offset, { limit: 1 })
   assert.ok(letter)
   await step('one dead letter', 1, () => store.deadLetters.find(offset, letter.id))

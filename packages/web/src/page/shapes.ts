@@ -157,3 +157,24 @@ export type ConfigPreview = {
   readonly changes: readonly { readonly setting: string; readonly from: unknown; readonly to: unknown }[]
   readonly mayRemove: number
 }
+
+/** GET /dead-letters/errors?topic&group → { errors, omitted, examined, complete } */
+export type DeadLetterError = {
+  readonly topic: string
+  readonly group: string
+  readonly fingerprint: string
+  /** Name and message, with numbers, ids and quoted text replaced by `<…>`. */
+  readonly error: string
+  readonly count: number
+  readonly firstAt: string
+  readonly lastAt: string
+  readonly sample: { readonly id: number; readonly key: string | null; readonly name: string; readonly message: string }
+  /** The last 60 minutes, the present one last. */
+  readonly perMinute: readonly number[]
+}
+
+/**
+ * POST /topics/:topic/dead-letters/redrive { fingerprint?, group?, key?, since?, ids?, all?, dryRun? } → { redriven } & this;
+ * POST …/discard → { discarded } & this. With `dryRun: true` nothing is done.
+ */
+export type DeadLetterMatch = { readonly matching: number; readonly gone: number; readonly orphaned: number }

@@ -45,12 +45,12 @@ export async function undeliverable(
   const { where, values } = matching(topic, selection)
   const [left] = await tx.query(
     tx.sql(`
-      select count(*) filter (where not live) as orphaned,
+      select count(*) as matching, count(*) filter (where not live) as orphaned,
         count(*) filter (where live and (message_id < ${FIRST_KEPT} or ${isReplaced(topic)})) as gone
       from (select d.message_id, d.salt, ${LIVE_GROUP} as live from tidemark.dead_letter as d where ${where}) as d`),
     values,
   )
-  return { gone: Number(left?.gone), orphaned: Number(left?.orphaned) }
+  return { matching: Number(left?.matching), gone: Number(left?.gone), orphaned: Number(left?.orphaned) }
 }
 
 export async function discard(tx: Transaction, topic: TopicRecord, selection: DeadLetterSelection): Promise<number> {
@@ -63,16 +63,21 @@ export async function discard(tx: Transaction, topic: TopicRecord, selection: De
   return (await tx.query(text, values)).length
 }
 
-function matching(topic: TopicRecord, selection: DeadLetterSelection): { where: string; values: unknown[] } {
+/** The condition on dead letters `d`, whose parameters follow `before`; undefined: those of all topics. */
+export function matching(
+  topic: TopicRecord | undefined,
+  selection: DeadLetterSelection,
+  before: readonly unknown[] = [],
+): { where: string; values: unknown[] } {
   const { ids, group, errorName, key, type, since, until, after } = selection
-  const values: unknown[] = []
+  const values: unknown[] = [...before]
   const conditions: string[] = []
   const add = (value: unknown, condition: (parameter: string) => string): void => {
     if (value === undefined) return
     values.push(value)
     conditions.push(condition(`$${values.length}`))
   }
-  add(topic.id, parameter => `d.topic_id = ${parameter}`)
+  add(topic?.id, parameter => `d.topic_id = ${parameter}`)
   add(ids, parameter => `d.id = any(${parameter})`)
   add(group, parameter => `d.group_name = ${parameter}`)
   add(errorName, parameter => `d.error ->> 'name' = ${parameter}`)
@@ -81,5 +86,5 @@ function matching(topic: TopicRecord, selection: DeadLetterSelection): { where: 
   add(since, parameter => `d.dead_at >= to_timestamp(${parameter}::float8 / 1000)`)
   add(until, parameter => `d.dead_at < to_timestamp(${parameter}::float8 / 1000)`)
   add(after, parameter => `d.id > ${parameter}`)
-  return { where: conditions.join(' and '), values }
+  return { where: conditions.length === 0 ? 'true' : conditions.join(' and '), values }
 }

@@ -41,7 +41,7 @@ export function undeliverable(tx: Transaction, topic: TopicRecord, selection: De
   const { where, values } = matching(topic, selection)
   return requiredRow<Undeliverable>(
     tx.prepare(`
-      select count(*) filter (where s.id is not null and not ${isKept(topic)}) as gone,
+      select count(*) as matching, count(*) filter (where s.id is not null and not ${isKept(topic)}) as gone,
         count(*) filter (where s.id is null) as orphaned
       from tidemark_dead_letter d
       left join tidemark_subscription s
@@ -85,11 +85,15 @@ export function discard(tx: Transaction, topic: TopicRecord, selection: DeadLett
   return Number(changes)
 }
 
-function matching(topic: TopicRecord, selection: DeadLetterSelection): { where: string; values: SqlValue[] } {
+/** The condition on dead letters `d`; undefined: those of all topics. */
+export function matching(
+  topic: TopicRecord | undefined,
+  selection: DeadLetterSelection,
+): { where: string; values: SqlValue[] } {
   const { ids, group, errorName, key, type, since, until, after } = selection
   const conditions: [condition: string, value: SqlValue | undefined][] = [
     // The unary plus makes SQLite look the letters up by id instead of reading all letters of the topic.
-    [ids ? '+d.topic_id = ?' : 'd.topic_id = ?', topic.id],
+    [ids ? '+d.topic_id = ?' : 'd.topic_id = ?', topic?.id],
     ['d.id in (select value from json_each(?))', ids && JSON.stringify(ids)],
     [ids ? '+d.group_name = ?' : 'd.group_name = ?', group],
     ["json_extract(d.error, '$.name') = ?", errorName],
@@ -101,7 +105,7 @@ function matching(topic: TopicRecord, selection: DeadLetterSelection): { where: 
   ]
   const given = conditions.filter(([, value]) => value !== undefined)
   return {
-    where: given.map(([condition]) => condition).join(' and '),
+    where: given.length === 0 ? 'true' : given.map(([condition]) => condition).join(' and '),
     values: given.flatMap(([, value]) => (value === undefined ? [] : [value])),
   }
 }
