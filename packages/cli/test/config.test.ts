@@ -15,7 +15,7 @@ import { QUIET } from './engines.ts'
 const PASSWORD = 'hunter2'
 
 describe('tidemark config', () => {
-  it('init writes a configuration that has no mistakes, and never writes over one', async () => {
+  it('init writes a valid configuration, and never overwrites one', async () => {
     using folder = temporaryFolder()
     const cwd = folder.path
     assert.equal((await tidemark(['config', 'init'], { cwd })).code, EXIT.done)
@@ -30,7 +30,7 @@ describe('tidemark config', () => {
     assert.equal(readFileSync(join(cwd, 'tidemark.config.ts'), 'utf8'), '// mine')
   })
 
-  it('check tells every mistake, and ends with 3', async () => {
+  it('check reports every mistake, and exits with 3', async () => {
     using folder = temporaryFolder()
     const config = join(folder.path, 'mine.ts')
     writeFileSync(config, CONFIG_TEMPLATE.replace("topicRead('batch-topic'", "topicRead('batch-topc'"))
@@ -82,7 +82,7 @@ describe('tidemark config', () => {
     assert.match(err, /broken\.ts: it could not be loaded: SyntaxError: .* \(broken\.ts, line 3\)/)
   })
 
-  it('print shows what is in force, relative to the file, and no password', async () => {
+  it('print shows the effective settings, relative to the file, and no password', async () => {
     using folder = temporaryFolder()
     const config = join(folder.path, 'mine.ts')
     const url = `postgres://me:${PASSWORD}@db.internal/tidemark?sslpassword=${PASSWORD}`
@@ -118,7 +118,7 @@ describe('tidemark start with a configuration', () => {
     assert.ok(existsSync(join(folder.path, 'data/topics.db')))
   })
 
-  it('--only names what there is, and what would not work alone', async () => {
+  it('--only lists the services, and what would not work alone', async () => {
     using folder = temporaryFolder()
     const config = join(folder.path, 'tidemark.config.ts')
     writeFileSync(config, CONFIG_TEMPLATE)
@@ -141,7 +141,7 @@ describe('tidemark start with a configuration', () => {
     assert.match(err, /data\/simulation can't be written to \(ENOTDIR\)/)
   })
 
-  it('takes a folder for the configuration in it', async () => {
+  it('accepts a folder with a configuration in it', async () => {
     using folder = temporaryFolder()
     const missing = await tidemark(['config', 'check', '--config', folder.path])
     assert.match(missing.out, /it is a folder without tidemark\.config\.ts/)
@@ -179,7 +179,7 @@ async function place(engine: 'SQLite' | 'PostgreSQL'): Promise<ConfiguredPipelin
 
 for (const engine of (['SQLite', 'PostgreSQL'] as const).filter(journeyOn('SQLite'))) {
   describe(`tidemark runs remove, on ${engine}`, () => {
-    it('refuses a run in use, then takes all of it and nothing of another', async () => {
+    it('refuses a run in use, then removes all of it and nothing of another', async () => {
       await using where = await place(engine)
       const { config, folder, topics: url } = where
       const start = (...args: string[]) =>

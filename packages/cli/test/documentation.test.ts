@@ -6,7 +6,7 @@ import { PAGE, referencePage } from '../cli-reference.ts'
 import { COMMANDS } from '../src/commands.ts'
 
 describe('docs/reference/cli.md', () => {
-  it("is what the commands' tables say (if not: npm run generate)", () => {
+  it("matches the commands' tables (if not: npm run generate)", () => {
     assert.equal(readFileSync(PAGE, 'utf8'), referencePage())
   })
 

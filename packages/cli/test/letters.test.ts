@@ -69,7 +69,7 @@ describe('letters', () => {
     assert.deepEqual(await tidemarkJson(['letters', 'list', ...data]), [])
   })
 
-  it('of a ledger are batches that failed, and may be tried again', async () => {
+  it('of a ledger are batches that failed, and may be retried', async () => {
     using folder = temporaryFolder()
     const data = ['--data', folder.path]
     const storage = await FileSystemStorage.open({ root: join(folder.path, 'storage') })

@@ -63,7 +63,7 @@ for (const { engine, fresh } of ENGINES) {
   })
 
   describe(`migrate --sql, on ${engine}`, () => {
-    it('prints what makes a namespace that open accepts, and changes nothing itself', async () => {
+    it('prints SQL that creates a namespace that open accepts, and changes nothing itself', async () => {
       await using database = await fresh()
       const print = async () => (await tidemark(['migrate', '--sql'], { database: database.url })).out
       const script = await print()
@@ -115,7 +115,7 @@ for (const { engine, fresh } of ENGINES) {
 }
 
 describe('on PostgreSQL', () => {
-  it('a transaction left open is named, with what to do', async () => {
+  it('an open transaction is named, with what to do', async () => {
     await using database = await freshDatabase()
     await (await open(database.url, { maintenance: false, logger: QUIET })).close()
     await withClient(database.url, async client => {
@@ -190,7 +190,7 @@ describe('on SQLite', () => {
     assert.equal(JSON.parse(repaired.out).mended, false)
   })
 
-  it('an index that does not match its table is built anew', async () => {
+  it('an index that does not match its table is rebuilt', async () => {
     using folder = temporaryFolder()
     const path = `${folder.path}/app.db`
     await (await open(`sqlite:${path}`, { maintenance: false, logger: QUIET })).close()

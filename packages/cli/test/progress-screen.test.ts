@@ -86,7 +86,7 @@ describe('the screen', () => {
     assert.equal(plainLine(PROGRESS), line)
   })
 
-  it('repeats in that line what is waited for, and not what helps', () => {
+  it('repeats in that line what is waited for, without the advice', () => {
     const waitingFor = 'space in the disk budget of 20.0 MB: 17.6 MB are used. Start again with a larger maxDisk'
     const services = [{ name: 'simulation', state: 'RUNNING', healthy: true, waitingFor } as const]
     const disk = { ...PROGRESS.disk, paused: true, secondsLeft: 0 }
@@ -96,7 +96,7 @@ describe('the screen', () => {
 })
 
 describe('problems', () => {
-  it('are one line each, without what would move the cursor, and only the newest are kept', () => {
+  it('are one line each, without control characters, and only the newest are kept', () => {
     const told: string[] = []
     const problems = new RecentProblems(text => told.push(text))
     for (let n = 0; n < 9; n++) {

@@ -27,7 +27,7 @@ async function storedRun(folder: string): Promise<string> {
 }
 
 describe('runs', () => {
-  it('are listed with what is stored and indexed of them', async () => {
+  it('are listed with what is stored and indexed', async () => {
     using folder = temporaryFolder()
     await storedRun(folder.path)
     await (await openIndex(`sqlite:${folder.path}/index`, RUN_ID)).close()
@@ -51,7 +51,7 @@ describe('runs', () => {
 })
 
 describe('inspect', () => {
-  it('shows a file, wherever it lies, and a tick of it or of its run', async () => {
+  it('shows a file in any folder, and a tick of it or of its run', async () => {
     using folder = temporaryFolder()
     const path = await storedRun(folder.path)
     const copy = join(folder.path, 'a copy')
@@ -81,7 +81,7 @@ describe('inspect', () => {
     }
   })
 
-  it('ends with 3 if the file is corrupt', async () => {
+  it('exits with 3 if the file is corrupt', async () => {
     using folder = temporaryFolder()
     const path = await storedRun(folder.path)
     const bytes = readFileSync(path)

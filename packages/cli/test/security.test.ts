@@ -75,7 +75,7 @@ describe('tidemark token', () => {
     assert.equal(code, EXIT.usage, err)
   })
 
-  it('refuses what can be no token, and then writes nothing', async () => {
+  it('refuses invalid tokens, and then writes nothing', async () => {
     for (const args of [
       ['x'],
       ['x', '--role', 'root'],
@@ -219,7 +219,7 @@ describe("the server's log", () => {
     assert.equal(line.err.cause.message, 'disk full')
   })
 
-  it('gives the terminal no orders and shows no password', () => {
+  it('sends no control characters to the terminal and shows no password', () => {
     const err = new Error('postgres://app:hunter2@db is away \u001b[2J\u009b')
     for (const format of ['pretty', 'json'] as const) {
       const text = logged(format, { err, name: 'x\u001b]0;\u0007\u202e' })

@@ -147,7 +147,7 @@ describe('tidemark start --ingest', () => {
     assert.equal((await command.ended).code, 0)
   })
 
-  it('waits for the metadata as long as it takes, begins with whatever tick comes first, and takes no other run', async () => {
+  it('waits for the metadata as long as it takes, begins with any first tick, and accepts no other run', async () => {
     using folder = temporaryFolder()
     const args = ['start', '--data', folder.path, '--port', '0', '--json', '--ingest', 'new']
     await using command = startTidemark(args)
@@ -181,7 +181,7 @@ describe('tidemark start --ingest', () => {
     assert.equal((await command.ended).code, 0)
   })
 
-  it('says what it does not go with', async () => {
+  it('reports conflicting options', async () => {
     const wrong = await tidemarkHere(['start', '--ingest', 'a-run'])
     assert.equal(wrong.code, EXIT.usage)
     assert.match(wrong.err, /must be a run id or 'new'/)
@@ -207,7 +207,7 @@ describe('the usual port', () => {
 })
 
 describe('tidemark serve', () => {
-  it('wants the tokens of the environment, and shows them nowhere', async () => {
+  it('requires the tokens of the environment, and shows them nowhere', async () => {
     await using database = await (ENGINES[0] ?? assert.fail()).fresh()
     await (await open(database.url, { maintenance: false, logger: QUIET })).close()
     const token = 'a-token-for-administrators'
@@ -228,7 +228,7 @@ describe('tidemark serve', () => {
     assert.doesNotMatch(short.err, /hunter2/)
   })
 
-  it('says so if a port that was asked for is taken, or there is nothing to serve', async () => {
+  it('reports it if a given port is taken, or there is nothing to serve', async () => {
     using folder = temporaryFolder()
     const database = `sqlite:${join(folder.path, 'app.db')}`
     assert.equal((await tidemark(['serve'], { database })).code, EXIT.failed)

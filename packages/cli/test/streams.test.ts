@@ -40,7 +40,7 @@ for (const { engine, fresh } of ENGINES) {
 }
 
 describe('a stream', () => {
-  it('ends in good order when nobody reads it any more', async () => {
+  it('ends cleanly when nobody reads it any more', async () => {
     await using database = await (ENGINES[0] ?? assert.fail()).fresh()
     await using tm = await open(database.url, { maintenance: false, logger: QUIET })
     await tm.publishBatch(
@@ -59,7 +59,7 @@ describe('a stream', () => {
   })
 
   for (const command of ['tail orders --last 1', 'tail orders --last 1 --json', 'start --json --no-server']) {
-    it(`ends at once when its reader has, though it has nothing more to write: ${command}`, async t => {
+    it(`ends at once when its reader has, even with nothing more to write: ${command}`, async t => {
       if (process.platform !== 'linux') return t.skip('only Linux tells whether a pipe has a reader')
       using folder = temporaryFolder()
       await using database = await (ENGINES[0] ?? assert.fail()).fresh()
@@ -103,7 +103,7 @@ describe('a backfill', () => {
 })
 
 describe('a terminal', { skip: hasTerminals ? false : 'no script(1) of util-linux here' }, () => {
-  it('has colours, and asks before what cannot be undone', async () => {
+  it('has colours, and asks before irreversible actions', async () => {
     await using database = await (ENGINES[0] ?? assert.fail()).fresh()
     await using tm = await open(database.url, { maintenance: false, logger: QUIET })
     await tm.configureTopic('orders')
@@ -122,7 +122,7 @@ describe('a terminal', { skip: hasTerminals ? false : 'no script(1) of util-linu
     assert.deepEqual(await tm.admin.topics(), [])
   })
 
-  it('sees how far a long work is, and nothing of that is left when it is done', async () => {
+  it('shows the progress of long work, and removes it when it is done', async () => {
     await using database = await (ENGINES[0] ?? assert.fail()).fresh()
     await using tm = await open(database.url, { maintenance: false, logger: QUIET })
     await tm.configureTopic('orders')

@@ -9,7 +9,7 @@ import { ENGINES, QUIET } from './engines.ts'
 
 for (const { engine, fresh } of ENGINES) {
   describe(`topics and messages, on ${engine}`, () => {
-    it('are made, listed, written to, looked at and deleted', async () => {
+    it('are created, listed, published to, browsed and deleted', async () => {
       await using database = await fresh()
       const run = (...args: string[]) => tidemark(args, { database: database.url })
       const json = <T>(...args: string[]) => tidemarkJson<T>(args, { database: database.url })
@@ -84,7 +84,7 @@ for (const { engine, fresh } of ENGINES) {
       assert.equal((await tm.admin.groups('jobs'))[0]?.status, 'PAUSED')
     })
 
-    it('lists the consumers of a group, and what waits to be tried again', async () => {
+    it('lists the consumers of a group, and what waits to be retried', async () => {
       await using database = await fresh()
       await using tm = await open(database.url, { maintenance: false, logger: QUIET })
       await tm.publishBatch('jobs', [1, 2])
@@ -130,7 +130,7 @@ for (const { engine, fresh } of ENGINES) {
   })
 
   describe(`groups, dead letters and backfills, on ${engine}`, () => {
-    it('are seen and steered', async () => {
+    it('are shown and controlled', async () => {
       await using database = await fresh()
       await using tm = await open(database.url, { maintenance: false, logger: QUIET })
       const run = (...args: string[]) => tidemark(args, { database: database.url })

@@ -52,7 +52,7 @@ function indexedBy(out: string): number {
 }
 
 describe('two machines with one PostgreSQL and one storage folder', () => {
-  it('leave the index of an undisturbed run, though one of them is killed in the middle', async () => {
+  it('leave the index of an undisturbed run, even if one of them is killed in the middle', async () => {
     using folder = temporaryFolder()
     const alone = await migratedDatabase()
     const shared = await migratedDatabase()

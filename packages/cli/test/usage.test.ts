@@ -53,7 +53,7 @@ describe('the version', () => {
 })
 
 describe('a command that was interrupted', () => {
-  it('still tells what failed while it ended', async () => {
+  it('still reports what failed while it ended', async () => {
     const stderr = new PassThrough() as PassThrough & NodeJS.WriteStream
     const output = new Output({ json: false, stdout: stderr, stderr, environment: {} })
     const code = await run(['topcs'], { output, environment: {}, interrupted: AbortSignal.abort() })
@@ -93,7 +93,7 @@ describe('a wrong command line', () => {
 })
 
 describe('a database that cannot be used', () => {
-  it('is an error without the password, and nothing is made', async () => {
+  it('is an error without the password, and nothing is created', async () => {
     using folder = temporaryFolder()
     const missing = await tidemark(['topics', 'list'], { database: `sqlite:${folder.path}/none.db` })
     assert.equal(missing.code, EXIT.failed)
@@ -126,7 +126,7 @@ describe('what is shown', () => {
     )
   })
 
-  it('suggests a word that is near, and none that is not', () => {
+  it('suggests a similar word, and no other', () => {
     assert.equal(nearest('tpoics', ['topics', 'tail']), 'topics')
     assert.equal(nearest('migr', ['migrate', 'repair']), 'migrate')
     assert.equal(nearest('frobnicate', ['topics', 'tail']), undefined)

@@ -26,7 +26,7 @@ function terminal(): { output: Output; text: () => string } {
 }
 
 describe('what is shown on a terminal', () => {
-  it('has no character that is an order to it, or that makes it read as something else', () => {
+  it('has no control character, and none that makes it read as something else', () => {
     assert.equal(visible(NASTY), SEEN)
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), text => {
@@ -35,7 +35,7 @@ describe('what is shown on a terminal', () => {
     )
   })
 
-  it('has our colours and nobody else’s, and columns that are straight', () => {
+  it('has only our own colours, and aligned columns', () => {
     const { output, text } = terminal()
     const rows = [
       [output.paint('red', NASTY), 1],
@@ -50,7 +50,7 @@ describe('what is shown on a terminal', () => {
     for (const line of plain) assert.doesNotMatch(line, UNSEEN)
   })
 
-  it('is an error whose further lines cannot pass for another', () => {
+  it('is an error whose further lines cannot pass for another message', () => {
     const { output, text } = terminal()
     output.complain({ code: 'X', message: 'It failed: \u001b[2J\nerror forged' })
     output.note('one\ntwo')

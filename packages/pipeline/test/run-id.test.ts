@@ -47,7 +47,7 @@ describe('a run id', () => {
     })
   }
 
-  it('is not made of a wrong time or a wrong UUID', () => {
+  it('is not created from a wrong time or a wrong UUID', () => {
     for (const time of [Number.NaN, Number.POSITIVE_INFINITY, -1e15, 1e15]) {
       assert.throws(() => makeRunId(time), InvalidRunIdError, String(time))
     }

@@ -74,7 +74,7 @@ describe('every route with every role and bad input', () => {
   after(() => world[Symbol.asyncDispose]())
 
   for (const role of ROLES) {
-    it(`refuses '${role}' without a word about its input, or says what is wrong with the input`, async () => {
+    it(`refuses '${role}' without details, or says what is wrong with the input`, async () => {
       for (const route of routes) {
         const { operationId } = route.operation
         const mayPass = MAY[role].includes(accessOf(route.operation))

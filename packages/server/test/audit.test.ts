@@ -43,7 +43,7 @@ describe('the audit', () => {
     assert.deepEqual([first?.status, first?.path], [200, '/api/v1/topics/work'])
   })
 
-  it('has every refusal, of those who are unknown and of requests that are not HTTP', async () => {
+  it('has every refusal, including unknown callers and requests that are not HTTP', async () => {
     await using server = await serve({ tokens })
     await server.get('/api/v1/topics')
     await server.get('/api/v1/topics', bearer('wrong-wrong-wrong'))
@@ -68,7 +68,7 @@ describe('the audit', () => {
     assert.ok(entries.every(({ outcome, from }) => outcome === 'refused' && from === '127.0.0.1'))
   })
 
-  it('has what no route sees, and no password of an address', async () => {
+  it('has requests that reach no route, and no password of an address', async () => {
     await using server = await serve({ tokens: { admin } })
     const { host } = new URL(server.url)
     const answers = [
@@ -92,7 +92,7 @@ describe('the audit', () => {
     assert.ok(!JSON.stringify(body).includes('geheim'))
   })
 
-  it('has publishing and consuming as a kind of their own, and logins, but no reads, payloads or tokens', async () => {
+  it('has publishing and consuming as a separate kind, and logins, but no reads, payloads or tokens', async () => {
     await using server = await serve({ tokens })
     const headers = bearer(admin)
     await server.post('/api/v1/topics/work/messages', { payload: 'top-secret', key: 'top-secret' }, headers)
@@ -170,7 +170,7 @@ describe('the audit', () => {
     )
   })
 
-  it('sums up refusals that are repeated, and they push out no change', async () => {
+  it('sums up repeated refusals, and they push out no change', async () => {
     using folder = temporaryFolder()
     const auditFile = join(folder.path, 'audit.jsonl')
     {
@@ -188,7 +188,7 @@ describe('the audit', () => {
     assert.equal(lines.filter(({ kind }) => kind === 'change').length, 1)
   })
 
-  it('sets a full file aside and keeps a few of them', async () => {
+  it('rotates a full file and keeps a few of them', async () => {
     using folder = temporaryFolder()
     const path = join(folder.path, 'audit.jsonl')
     const file = new AuditFile(path, 300, SILENT)
@@ -205,7 +205,7 @@ describe('the audit', () => {
     assert.throws(() => readAuditFile(`${path}.5`), /ENOENT/)
   })
 
-  it('has in the end what could not be written before, or says how many lines are lost', async () => {
+  it('eventually has what could not be written before, or says how many lines are lost', async () => {
     using folder = temporaryFolder()
     const place = join(folder.path, 'audit')
     mkdirSync(place)

@@ -90,7 +90,7 @@ for (const engine of ENGINES) {
       assert.deepEqual([retries.flatMap(({ body }) => body.retries).length, retries.length > 1], [400, true])
     })
 
-    it('leaves what is too large out of a tail, which brings the rest', async () => {
+    it('leaves what is too large out of a tail, which delivers the rest', async () => {
       await using server = await engine.serve()
       await server.tm.configureTopic('work', { maxMessageBytes: 4 * MIB })
       const [first] = await server.tm.publishBatch('work', [
@@ -111,7 +111,7 @@ for (const engine of ENGINES) {
   })
 }
 
-describe('readers that take nothing', () => {
+describe('readers that read nothing', () => {
   it('are limited in bytes for all of them together, and the next is refused', async () => {
     await using server = await serve({ limits: { unsentBytes: 30 * MIB } })
     await server.tm.configureTopic('work')
@@ -168,7 +168,7 @@ describe('a large tick as JSON', () => {
     return world
   }
 
-  it('comes in pages, which together are the tick, and holds nobody up', async () => {
+  it('comes in pages, which together are the tick, and blocks nobody', async () => {
     await using world = await indexed()
     const path = `/api/v1/runs/${RUN_ID}/environment/0`
     const flat: number[] = []

@@ -9,7 +9,7 @@ import { Listener } from './streams.ts'
 import { startWorld } from './worlds.ts'
 
 describe('a server that closes', () => {
-  it('answers what was asked, ends streams and kept connections, and may be closed again', async () => {
+  it('answers pending requests, ends streams and kept connections, and may be closed again', async () => {
     await using server = await serve()
     await server.tm.configureTopic('work')
     const agent = new Agent({ keepAlive: true })
@@ -33,7 +33,7 @@ describe('a server that closes', () => {
     agent.destroy()
   })
 
-  it('does not wait for a body that brings ticks', async () => {
+  it('does not wait for a streamed body of ticks', async () => {
     const world = await startWorld()
     const sending = request(`${world.url}/api/v1/ingest`, {
       method: 'POST',

@@ -11,7 +11,7 @@ import { serve } from './servers.ts'
 const KEPT = new URL('../openapi.json', import.meta.url)
 
 describe('the description', () => {
-  it('that is kept is that of the routes (if not: npm run generate)', async () => {
+  it('in the repository matches the routes (if not: npm run generate)', async () => {
     const isCurrent = readFileSync(KEPT, 'utf8') === (await openApiDocument())
     assert.ok(
       isCurrent,
@@ -19,7 +19,7 @@ describe('the description', () => {
     )
   })
 
-  it('is served as it is kept (if not: npm run generate)', async () => {
+  it('is served as in the repository (if not: npm run generate)', async () => {
     await using server = await serve()
     const { body } = await server.get('/api/v1/openapi.json')
     assert.deepEqual(body, JSON.parse(readFileSync(KEPT, 'utf8')))

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import { metadataOf, startWorld, ticksOf } from './worlds.ts'
 
 describe('a full disk over HTTP', () => {
-  it('refuses ticks with 507, says how many were taken, and shows size, growth and why', async () => {
+  it('refuses ticks with 507, says how many were accepted, and shows size, growth and the reason', async () => {
     await using world = await startWorld({}, {}, { minFreeDisk: '900TB' })
     // Without metadata no tick could be used later: they are taken all the same.
     assert.equal((await world.post('/api/v1/ingest/metadata', metadataOf(world.runId))).status, 202)

@@ -107,7 +107,7 @@ describe('the stream of events of a pipeline', () => {
 })
 
 describe('a hundred watchers', () => {
-  it('cost the database what one does, and nothing when they are gone', async () => {
+  it('cost the database no more than one, and nothing when they are gone', async () => {
     using folder = temporaryFolder()
     const tm = await open(`sqlite:${join(folder.path, 'app.db')}`, { logger: SILENT, maintenance: false })
     await tm.configureTopic('work')

@@ -6,7 +6,7 @@ import { GroupChanges, MOST_CHANGES } from '../src/live/group-changes.ts'
 import { serve } from './servers.ts'
 
 describe('the history of a group', () => {
-  it('tells what became of it, whoever did it', async () => {
+  it('records every change, whoever made it', async () => {
     await using server = await serve()
     await server.tm.configureTopic('orders', { semantics: 'pub-sub' })
     const group = server.tm.consumerGroup('orders', 'email')
@@ -32,7 +32,7 @@ describe('the history of a group', () => {
     assert.equal((await server.get('/api/v1/topics/orders/groups/nobody/history')).status, 404)
   })
 
-  it('makes one line of heartbeats missed in a row, and keeps a bounded number', () => {
+  it('merges consecutive missed heartbeats, and keeps a limited number', () => {
     const changes = new GroupChanges()
     const look = (health: Partial<GroupHealth>): void => changes.add(statsOf(health))
     look({})

@@ -26,7 +26,7 @@ const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
 const raw = (server: TestServer, text: string): Promise<string> => exchange(server.url, text)
 
 describe('a server without tokens', () => {
-  it('refuses what came through a proxy, which would make strangers local', async () => {
+  it('refuses requests through a proxy, which would make strangers local', async () => {
     await using server = await serve()
     for (const name of [
       'X-Forwarded-For',
@@ -57,7 +57,7 @@ describe('a server without tokens', () => {
     assert.equal((await server.get('/api/v1/topics', { 'x-forward': '1' })).status, 200)
   })
 
-  it('refuses it from a proxy that is trusted too, and takes it if there are tokens', async () => {
+  it('refuses them from a trusted proxy too, and accepts them with tokens', async () => {
     await using open = await serve({ trustedProxies: ['127.0.0.1'] })
     assert.equal((await open.get('/api/v1/topics', { via: '1.1 proxy' })).status, 403)
     await using server = await serve({ tokens })
@@ -72,7 +72,7 @@ describe('trusted proxies', () => {
     return body.entries[0].from
   }
 
-  it('are asked where a request comes from; nobody else is', async () => {
+  it('determine where a request comes from; nobody else does', async () => {
     await using direct = await serve({ tokens })
     assert.equal(await addressOf(direct, '203.0.113.7'), '127.0.0.1')
     await using server = await serve({ tokens, trustedProxies: ['127.0.0.0/8', '10.0.0.0/8', 'fd00::/8'] })
@@ -99,7 +99,7 @@ describe('trusted proxies', () => {
 })
 
 describe('limits for each token and address', () => {
-  it('are of requests a second', async () => {
+  it('apply to requests per second', async () => {
     await using server = await serve({ limits: { requestsPerSecond: 1 } })
     const statuses: number[] = []
     for (let count = 0; count < 4; count++) statuses.push((await server.get('/api/v1/session')).status)
@@ -107,7 +107,7 @@ describe('limits for each token and address', () => {
     assert.ok(statuses.includes(429), String(statuses))
   })
 
-  it('come back with time, and are each client’s own', () => {
+  it('recover with time, and are per client', () => {
     const rate = new RequestRate(2)
     for (let count = 0; count < 4; count++) rate.take('a', 0)
     assert.throws(() => rate.take('a', 100), { code: 'TIDEMARK_RATE_LIMIT' })
@@ -116,7 +116,7 @@ describe('limits for each token and address', () => {
     assert.throws(() => rate.take('a', 700), { code: 'TIDEMARK_RATE_LIMIT' })
   })
 
-  it('are of requests at once, whoever they are by', async () => {
+  it('apply to concurrent requests of any caller', async () => {
     await using server = await serve({ tokens, limits: { requestsAtOnce: 1 } })
     await server.tm.configureTopic('work')
     const headers = { ...bearer(admin), 'content-type': 'application/json' }
@@ -132,7 +132,7 @@ describe('limits for each token and address', () => {
     await until(async () => (await server.get('/api/v1/topics', bearer(admin))).status === 200, { what: 'the place' })
   })
 
-  it('take a network of IPv6 as one', () => {
+  it('treat an IPv6 network as one client', () => {
     assert.equal(networkOf('2001:db8:1:2:3:4:5:6'), networkOf('2001:db8:1:2::9'))
     assert.notEqual(networkOf('2001:db8:1:2::9'), networkOf('2001:db8:1:3::9'))
     assert.equal(networkOf('2001:0db8::1'), networkOf('2001:db8:0:0:1::'))
@@ -171,7 +171,7 @@ describe('the request line and the headers', () => {
     assert.match(await raw(server, twice), /^HTTP\/1.1 400 /)
   })
 
-  it('smuggle no second request', async () => {
+  it('cannot smuggle a second request', async () => {
     await using server = await serve()
     const { host } = new URL(server.url)
     const head = `POST /api/v1/topics/work/messages HTTP/1.1\r\nhost: ${host}\r\ncontent-type: application/json\r\n`
@@ -190,7 +190,7 @@ describe('the request line and the headers', () => {
 })
 
 describe('security headers', () => {
-  it('are on every answer, whoever gives it', async () => {
+  it('are on every answer, including those of the framework', async () => {
     await using server = await serve({ tokens, limits: { bodyTimeoutMs: 100 } })
     const { host } = new URL(server.url)
     const post = `POST /api/v1/topics/a/messages HTTP/1.1\r\nhost: ${host}\r\nauthorization: Bearer ${admin}\r\ncontent-type: application/json\r\n`
@@ -264,7 +264,7 @@ describe('TLS', { skip }, () => {
     assert.match(answer.cookie, /^__Host-tidemark_\d+=.*Secure$/)
   })
 
-  it('takes a new certificate without a restart, and stays with the old one if that is wrong', async () => {
+  it('uses a new certificate without a restart, and keeps the old one if the new one is invalid', async () => {
     using folder = temporaryFolder()
     const [one, two] = [certificate(folder.path, 'one'), certificate(folder.path, 'two')]
     const errors: string[] = []
@@ -279,7 +279,7 @@ describe('TLS', { skip }, () => {
     await until(async () => (await nameOf()) === 'two', { what: 'the new certificate' })
   })
 
-  it('takes a certificate that came while the server was starting', async () => {
+  it('uses a certificate that changed while the server was starting', async () => {
     using folder = temporaryFolder()
     const [one, two] = [certificate(folder.path, 'one'), certificate(folder.path, 'two')]
     const mark = await markOf(one)
@@ -308,7 +308,7 @@ describe('TLS', { skip }, () => {
     await assert.rejects(startServer({ port: 0, tls: { cert: one.cert } as never, logger: SILENT }), ConfigError)
   })
 
-  it('is missed, with one warning, if tokens travel in the clear', async () => {
+  it('logs one warning if tokens are sent unencrypted', async () => {
     const warnings: string[] = []
     const logger = { ...SILENT, warn: (_: object, text: string) => void warnings.push(text) }
     {

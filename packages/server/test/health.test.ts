@@ -19,7 +19,7 @@ describe('the probes of an orchestrator', () => {
     assert.deepEqual([ready.status, ready.body.ready, ready.body.reasons], [200, true, []])
   })
 
-  it('are told why of a dead group and an overdue job, which stop no traffic', async () => {
+  it('are told about a dead group and an overdue job, which stop no traffic', async () => {
     using folder = temporaryFolder()
     const file = join(folder.path, 'app.db')
     const tm = await open(`sqlite:${file}`, { logger: SILENT, maintenance: false })
@@ -48,7 +48,7 @@ describe('the probes of an orchestrator', () => {
     }
   })
 
-  it('are sent away while a service fails, and told which', async () => {
+  it('get an error while a service fails, with its name', async () => {
     await using world = await startWorld({}, { broken: { type: './missing.ts' } })
     const ready = await world.get('/health/ready')
     assert.deepEqual([ready.status, ready.body.ready], [503, false])

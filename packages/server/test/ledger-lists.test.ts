@@ -68,7 +68,7 @@ describe('a list of a ledger that is longer than its budget', () => {
     })
   }
 
-  it('refuses a place that is none', async () => {
+  it('refuses an invalid cursor', async () => {
     for (const after of ['x', 'a/', '/3', 'a/-1', 'a/99999999999999999999'])
       assert.equal((await world.get(`/api/v1/runs/${world.runId}/gaps?after=${after}`)).status, 400, after)
   })

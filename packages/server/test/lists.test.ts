@@ -25,8 +25,8 @@ const document = JSON.parse(readFileSync(new URL('../openapi.json', import.meta.
 /** Lists that grow with no data: as long as the configuration, or the entry of a token, is. */
 const WRITTEN_BY_HAND = /(^|\.)(services|bindings|resources|parts|started|waiting|failed|roles|roles\[\]\.topics)$/
 
-describe('every list of an answer that is described', () => {
-  it('is in a page with a next, or never longer than it says', () => {
+describe('every list of a described answer', () => {
+  it('is paged, or never longer than its maximum', () => {
     const operations = Object.values<Record<string, Operation>>(document.paths).flatMap(each => Object.values(each))
     const endless = operations.flatMap(({ operationId, responses }) =>
       Object.values(responses)
@@ -67,7 +67,7 @@ const BUDGET = 64 * 1024
 const AROUND = 1_500
 const COUNT = 260
 
-describe('a list of more than its budget', () => {
+describe('a list that exceeds its budget', () => {
   let server: TestServer
 
   before(async () => {
@@ -107,7 +107,7 @@ describe('a list of more than its budget', () => {
   ]
 
   for (const { path, name, idOf, count } of LISTS) {
-    it(`comes in pages that together are all of it: ${name}`, async () => {
+    it(`comes in pages that together are complete: ${name}`, async () => {
       const ids: string[] = []
       let pages = 0
       for (let query = ''; ; pages++) {
@@ -129,7 +129,7 @@ describe('a list of more than its budget', () => {
     assert.equal(body.next, body.groups.at(-1).group)
   })
 
-  it('is cut in the health, which says how much it left out', async () => {
+  it('is cut in the health, with the number left out', async () => {
     const { body } = await server.get('/api/v1/health')
     const { unsubscribed, omitted, reasons } = body
     assert.deepEqual([unsubscribed.length, omitted, reasons.length], [100, COUNT - 100, 100])

@@ -35,7 +35,7 @@ describe('the history of rates', () => {
     assert.deepEqual(history.read('topic:a', '10s', 2, 20_000), { published: [null, 20] })
   })
 
-  it('does not make a negative rate of a counter that begins anew', () => {
+  it('does not make a negative rate of a counter that starts again', () => {
     const history = new RateHistory()
     look(history, 1_000, 500, 0)
     look(history, 2_000, 3, 0)
@@ -53,7 +53,7 @@ describe('the history of rates', () => {
 })
 
 describe('the overview', () => {
-  it('shows topics, groups and what needs somebody, with rates of every process', async () => {
+  it('shows topics, groups and what needs attention, with rates of every process', async () => {
     const database = await freshDatabase()
     await using tm = await open(database.url, OPTIONS)
     await using other = await open(database.url, OPTIONS)
@@ -107,7 +107,7 @@ describe('the overview', () => {
     )
   })
 
-  it('says that its figures are old when the database no longer answers', async () => {
+  it('reports that its figures are old when the database no longer answers', async () => {
     await using server = await serve()
     await server.tm.configureTopic('orders')
     await using events = await Listener.open(server.url, '/api/v1/events')
@@ -119,7 +119,7 @@ describe('the overview', () => {
     await events.next(isToldOf, 'the silence to be told')
   })
 
-  it('shows a reader that is limited to topics nothing else', async () => {
+  it('shows a reader with a limited role only its topics', async () => {
     const token = 'kJ8-vq2LmW9x_Tz4RbY7'
     await using server = await serve({
       authenticate: ({ headers }) =>

@@ -32,7 +32,7 @@ describe('the alerts', () => {
   const promtool = (...args: string[]) => spawnSync('promtool', args, { encoding: 'utf8' })
   const skip = promtool('--version').error ? 'promtool is not installed (Debian: apt-get install prometheus)' : false
 
-  it('are rules, and fire', { skip }, () => {
+  it('are valid rules, and fire', { skip }, () => {
     const checked = promtool('check', 'rules', deployed('prometheus/alerts.yml'))
     assert.equal(checked.status, 0, checked.stdout + checked.stderr)
     const tested = promtool('test', 'rules', deployed('prometheus/alerts.test.yml'))
@@ -51,8 +51,8 @@ describe('the alerts', () => {
   })
 })
 
-describe('what the alerts and the dashboard ask for', () => {
-  it('is exported by a live server, and goes with what is deleted', async () => {
+describe('the metrics of the alerts and the dashboard', () => {
+  it('are exported by a live server, and removed with what is deleted', async () => {
     await using world = await startWorld()
     await fill(world)
     const { text } = await world.get('/metrics')

@@ -26,7 +26,7 @@ describe('the page', () => {
     assert.equal((await server.get('/nowhere', HTML)).status, 401)
   })
 
-  it('serves the files that the shell names, compressed and for ever', async () => {
+  it('serves the files that the shell names, compressed and cacheable for ever', async () => {
     await using server = await serve()
     const { text } = await server.get('/', HTML)
     const files = [...text.matchAll(/\/assets\/[\w.-]+/g)].map(([file]) => file)

@@ -47,7 +47,7 @@ describe('the pipeline over HTTP', () => {
     assert.deepEqual([unknown.status, unknown.body.code], [404, 'TIDEMARK_UNKNOWN_SERVICE'])
   })
 
-  it('says what a service that cannot start lacks, and that the whole is not well', async () => {
+  it('says what a service that cannot start lacks, and that the pipeline is unhealthy', async () => {
     await using world = await startWorld({}, { broken: { type: './missing.ts' } })
     const refused = await world.post('/api/v1/pipeline/services/broken/start')
     assert.deepEqual([refused.status, refused.body.code], [409, 'TIDEMARK_SERVICE_START'])
@@ -99,7 +99,7 @@ describe('the pipeline over HTTP', () => {
   })
 })
 
-describe('the door of the ingest', () => {
+describe('the checks of the ingest', () => {
   const OTHER = '20260101-00000000-00000000-0000-4000-8000-000000000009'
   const cells = (flat: number) => ({
     flatIndex: Int32Array.of(flat),
@@ -125,7 +125,7 @@ describe('the door of the ingest', () => {
     assert.equal((await world.ingest([{ ...tick, cells: cells(99) }])).status, 202)
   })
 
-  it('knows the world of a run that was indexed before this server began', async () => {
+  it('knows the world of a run that was indexed before this server started', async () => {
     await using world = await startWorld()
     await world.post('/api/v1/ingest/metadata', metadataOf(world.runId))
     await world.ingest(ticksOf(world.runId, 0, 3))
@@ -139,7 +139,7 @@ describe('the door of the ingest', () => {
     assert.deepEqual([refused.status, refused.body.code], [400, 'TIDEMARK_INGEST'])
   })
 
-  it('refuses malformed cells, whoever knows the world', async () => {
+  it('refuses malformed cells, even if the world is unknown', async () => {
     await using world = await startWorld()
     const [tick] = ticksOf(world.runId, 0, 0)
     assert.ok(tick)
@@ -154,7 +154,7 @@ describe('the door of the ingest', () => {
     await assertNothingStored(world)
   })
 
-  it('refuses ticks and metadata of another run than it takes, and two runs in one body', async () => {
+  it('refuses ticks and metadata of another run, and two runs in one body', async () => {
     await using world = await startWorld()
     const mixed = await world.ingest([...ticksOf(world.runId, 0, 0), ...ticksOf(OTHER, 1, 1)])
     assert.equal(mixed.status, 400)
@@ -172,7 +172,7 @@ describe('the door of the ingest', () => {
 })
 
 describe('ingest over HTTP', () => {
-  it('names the place of what is wrong, and has handed on what came before', async () => {
+  it('names the position of the error, and accepts everything before it', async () => {
     await using world = await startWorld()
     const good = delimited(ticksOf(world.runId, 0, 2))
     const raw = Buffer.concat([good, Buffer.from([3, 255, 255, 255])])
@@ -212,7 +212,7 @@ describe('ingest over HTTP', () => {
     assert.match(received, /^HTTP\/1\.1 408 .*TIDEMARK_BODY_TIMEOUT/s)
   })
 
-  it('is told what is wrong while it is still sending', async () => {
+  it('reports the error while the client is still sending', async () => {
     await using world = await startWorld()
     const { hostname, port } = new URL(world.url)
     const socket = connect(Number(port), hostname)
@@ -228,7 +228,7 @@ describe('ingest over HTTP', () => {
     assert.match(received, /^HTTP\/1\.1 400 .*TIDEMARK_INGEST/s)
   })
 
-  it('does not exist if the server has no place for ticks', async () => {
+  it('does not exist if the server takes no ticks', async () => {
     await using server = await serve()
     const answer = await server.call('POST', '/api/v1/ingest', { raw: Buffer.alloc(0), headers: TICKS })
     assert.deepEqual([answer.status, answer.body.code], [404, 'TIDEMARK_NOT_SERVED'])

@@ -14,7 +14,7 @@ const MIB = 1024 ** 2
 const PULL = '/api/v1/topics/work/pull'
 
 describe('pulls at the same time', () => {
-  it('reserve memory before they claim; one that finds none is told to come again and has claimed nothing', async () => {
+  it('reserve memory before they claim; without memory they claim nothing and are told to retry', async () => {
     using folder = temporaryFolder()
     const file = join(folder.path, 'app.db')
     const topics = await open(`sqlite:${file}`, { logger: SILENT, maintenance: false })
@@ -58,7 +58,7 @@ describe('pulls at the same time', () => {
     assert.equal(ids.size, 16)
   })
 
-  it('are not kept from consuming by readers that take nothing', async () => {
+  it('are not kept from consuming by readers that read nothing', async () => {
     await using server = await serveWork(16, { unsentBytes: 40 * MIB })
     const path = '/api/v1/topics/work/messages'
     const readers = Array.from({ length: 8 }, () => sendWithoutReading(server, `GET ${path} HTTP/1.1\r\n`))
@@ -69,7 +69,7 @@ describe('pulls at the same time', () => {
   })
 })
 
-describe('a client that goes before it has its messages', () => {
+describe('a client that disconnects before it has its messages', () => {
   it('while they are sent leaves none of them claimed either', async () => {
     await using server = await serveWork(16)
     const socket = pullWithoutReading(server)

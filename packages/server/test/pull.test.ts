@@ -54,7 +54,7 @@ describe('pull over HTTP', () => {
     assert.equal((await server.post(PULL)).body.messages[0].version, 1)
   })
 
-  it('has a limit on those that wait, and lets them end when it closes', async () => {
+  it('limits waiting pulls, and ends them when it closes', async () => {
     await using server = await serve({ limits: { pulls: 1 } })
     await server.tm.configureTopic('work')
     const waiting = server.post(PULL, { waitMs: 60_000 })
@@ -90,7 +90,7 @@ describe('pull over HTTP', () => {
   })
 
   for (const engine of ['SQLite', 'PostgreSQL'] as const) {
-    it(`is settled at another server than it was claimed at, after that is gone: ${engine}`, async () => {
+    it(`is settled at another server after the claiming one is gone: ${engine}`, async () => {
       await using place = engine === 'SQLite' ? sqliteFile() : await migratedDatabase()
       const { receipt } = await claimAndGo(place.url)
       await using tm = await open(place.url, { logger: SILENT })

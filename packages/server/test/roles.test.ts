@@ -61,7 +61,7 @@ describe('every route', () => {
   })
 
   for (const role of ROLES) {
-    it(`lets '${role}' do what it is for, and nothing else`, async () => {
+    it(`lets '${role}' do what it allows, and nothing else`, async () => {
       for (const { method, path, operation } of routes) {
         const needed = roleOf(operation)
         const isStream = operation.operationId === 'events'
@@ -75,7 +75,7 @@ describe('every route', () => {
     })
   }
 
-  it('refuses whoever has no token', async () => {
+  it('refuses callers without a token', async () => {
     for (const { method, path, operation } of routes) {
       if (roleOf(operation) === 'open') continue
       assert.equal((await server.call(method, pathOf(path))).status, 401, `${method} ${path}`)
@@ -89,7 +89,7 @@ describe('a role that is limited to topics', () => {
     authenticate: () => ({ name: 'shop', roles }),
   })
 
-  it('is for names that begin so, and for no other spelling of them', async () => {
+  it('applies to names with the prefix, and to no other spelling of them', async () => {
     await using server = await serve(limited('publish:orders.', 'read:orders.'))
     const publish = (topic: string) => server.post(`/api/v1/topics/${topic}/messages`, { payload: 1 })
     assert.equal((await publish('orders.new')).status, 201)
@@ -126,7 +126,7 @@ describe('a role that is limited to topics', () => {
     assert.equal((await server.get('/api/v1/topics/orders.a/groups')).status, 200)
   })
 
-  it('does nothing that is not of a topic', async () => {
+  it('does nothing outside of topics', async () => {
     await using server = await serve(limited('operate:orders.', 'admin:orders.'))
     for (const path of ['/api/v1/pipeline', '/api/v1/runs', '/api/v1/audit']) {
       assert.equal((await server.get(path)).status, 403, path)
@@ -137,7 +137,7 @@ describe('a role that is limited to topics', () => {
     assert.equal((await server.call('PUT', '/api/v1/topics/orders.x', { body: {} })).status, 200)
   })
 
-  it('settles and extends receipts of its topics alone', async () => {
+  it('settles and extends only receipts of its topics', async () => {
     await using server = await serve(limited('consume:orders.'))
     for (const topic of ['orders.a', 'secret']) await server.tm.publish(topic, 1)
     const { receipt: foreign } = await server.tm.pull('secret')
@@ -152,7 +152,7 @@ describe('a role that is limited to topics', () => {
     assert.equal((await server.post('/api/v1/settle', { receipt: body.receipt, acks: 'all' })).status, 204)
   })
 
-  it('scrapes the metrics of its topics alone', async () => {
+  it('scrapes only the metrics of its topics', async () => {
     await using server = await serve(limited('metrics:orders.'))
     for (const topic of ['orders.a', 'secret']) await server.tm.publish(topic, 1)
     const { status, text } = await server.get('/metrics')
@@ -162,7 +162,7 @@ describe('a role that is limited to topics', () => {
     assert.equal((await server.get('/health')).status, 403)
   })
 
-  it('hears events of its topics alone', async () => {
+  it('receives only events of its topics', async () => {
     await using server = await serve(limited('read:orders.'))
     const response = await fetch(`${server.url}/api/v1/events`)
     const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader()
@@ -183,7 +183,7 @@ describe('a role that is limited to topics', () => {
     await reader?.cancel()
   })
 
-  it('shows nothing of the others by HEAD, another method, or a path that ends otherwise', async () => {
+  it('shows nothing of the others by HEAD, another method, or a path variant', async () => {
     await using server = await serve(limited('read:orders.', 'publish:orders.'))
     await server.tm.publish('secret', 1)
     for (const method of ['HEAD', 'OPTIONS', 'PATCH', 'TRACE', 'PUT', 'DELETE']) {

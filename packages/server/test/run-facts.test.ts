@@ -50,7 +50,7 @@ for (const engine of ENGINES) {
       assert.equal((await world.get('/api/v1/overview')).body.newestRun.runId, world.runId)
     })
 
-    it('tell readers of the events of every run that grows, and of the new points of one', async () => {
+    it('report every growing run to readers of the events, and new points of a requested one', async () => {
       await using world = await indexedWorld(engine)
       const other = makeRunId(Date.UTC(2020, 0, 2))
       await world.begin({ runId: other })
@@ -85,7 +85,7 @@ for (const engine of ENGINES) {
       )
     })
 
-    it('refuse details that are none, and leave out a run that nobody knows', async () => {
+    it('refuse invalid details, and leave out an unknown run', async () => {
       await using world = await indexedWorld(engine)
       for (const detail of ['run:x', 'nothing', 'topic:', `run:${world.runId},`]) {
         assert.equal((await world.get(`/api/v1/events?detail=${detail}`)).status, 400, detail)

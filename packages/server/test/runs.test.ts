@@ -44,7 +44,7 @@ describe('an indexed run', () => {
     assert.deepEqual((await world.get(`${run}/gaps`)).body, { gaps: [], next: null })
   })
 
-  it('that nobody has indexed is not found', async () => {
+  it('without an index is not found', async () => {
     for (const path of ['', '/metadata', '/gaps', '/series', '/environment/1', '/ticks/1/organisms', '/organisms/1']) {
       const answer = await world.get(`/api/v1/runs/${NOBODY}${path}`)
       assert.deepEqual([answer.status, answer.body.code], [404, 'TIDEMARK_INDEX_NOT_FOUND'])
@@ -52,7 +52,7 @@ describe('an indexed run', () => {
     assert.equal((await world.get('/api/v1/runs/20261399-00000000-00000000-0000-4000-8000-000000000000')).status, 400)
   })
 
-  it("gives a tick's cells byte for byte, to be kept for good, with the time it took", async () => {
+  it("gives a tick's cells byte for byte, cacheable for ever, with the time it took", async () => {
     const answer = await world.get(`${run}/environment/5`, { 'accept-encoding': 'gzip, zstd;q=0' })
     assert.equal(answer.headers['content-type'], 'application/x-protobuf')
     assert.equal(answer.headers['content-encoding'], undefined)
@@ -77,7 +77,7 @@ describe('an indexed run', () => {
     assert.equal(region.headers['content-encoding'], undefined)
   })
 
-  it('lets other answers be kept too, if nothing can change them', async () => {
+  it('lets other answers be cached too, if nothing can change them', async () => {
     for (const path of ['/environment/3/cells/1,1', '/difference?from=1&to=2', '/ticks/3/organisms?limit=1']) {
       const { headers, status } = await world.get(run + path)
       assert.deepEqual([status, String(headers['cache-control']).includes('immutable')], [200, true], path)
@@ -89,7 +89,7 @@ describe('an indexed run', () => {
     }
   })
 
-  it('does not promise that its last tick stays as it is', async () => {
+  it('does not let its last tick be cached for ever', async () => {
     const { headers } = await world.get(`${run}/environment/${LAST}`)
     assert.deepEqual([headers['cache-control'], headers.etag], ['no-cache', undefined])
   })
@@ -159,7 +159,7 @@ describe('an indexed run', () => {
     assert.equal((await world.get(`${run}/series?points=0`)).status, 400)
   })
 
-  it('refuses ticks that are none, and finds none that is not indexed', async () => {
+  it('refuses invalid ticks, and does not find ticks that are not indexed', async () => {
     for (const tick of ['-1', '1.5', 'x', '1e400', '99999999999999999999', '']) {
       assert.ok([400, 404].includes((await world.get(`${run}/environment/${tick}`)).status), tick)
     }
@@ -168,7 +168,7 @@ describe('an indexed run', () => {
     assert.equal((await world.get(`${run}/ticks/999/organisms`)).status, 404)
   })
 
-  it('is compressed if it is JSON and the client can take it', async () => {
+  it('is compressed if it is JSON and the client accepts it', async () => {
     const answer = await world.get('/api/v1/openapi.json', { 'accept-encoding': 'zstd' })
     assert.equal(answer.headers['content-encoding'], 'zstd')
   })
@@ -188,7 +188,7 @@ describe('a missing object', () => {
   })
   after(() => world[Symbol.asyncDispose]())
 
-  it('in a gap is 404, now and when it is asked for again, and nobody is told to keep that', async () => {
+  it('in a gap is 404, now and when repeated, and is not cacheable', async () => {
     const paths = ['environment/7', 'environment/7?region=0,0:1,1', 'environment/7/cells/0,0', 'ticks/7/organisms']
     for (const path of [...paths, 'difference?from=5&to=7', 'difference?from=7&to=11']) {
       const url = `${run}/${path}`
@@ -233,7 +233,7 @@ describe('a missing object', () => {
     assert.equal((await world.get(`${run}/difference?from=4&to=3`)).status, 200)
   })
 
-  it('in a gap is there as soon as the gap is filled, and then may be kept', async () => {
+  it('in a gap exists as soon as the gap is filled, and is then cacheable', async () => {
     const paths = ['environment/7', 'environment/7/cells/0,0', 'ticks/7/organisms', 'difference?from=7&to=11']
     for (const path of paths) assert.equal((await world.get(`${run}/${path}`)).status, 404, path)
     await world.ingest(ticksOf(world.runId, 6, 9))
@@ -247,7 +247,7 @@ describe('a missing object', () => {
 })
 
 describe('a tick that is damaged in the index', () => {
-  it('is never given as if it were one', async () => {
+  it('is never returned as a tick', async () => {
     await using world = await startWorld()
     await world.post('/api/v1/ingest/metadata', metadataOf(world.runId))
     await world.ingest(ticksOf(world.runId, 0, 5))
@@ -286,7 +286,7 @@ describe('a tick that is damaged in the index', () => {
   })
 })
 
-describe("a run indexed by a strategy of one's own", () => {
+describe('a run indexed by a custom strategy', () => {
   it('is read through it', async () => {
     const strategy = fileURLToPath(import.meta.resolve('../../pipeline/test/indexes/strategies/row-per-cell.ts'))
     const environmentStrategy = await loadEnvironmentStrategy(strategy, { compression: 'none', level: 3 }, '.')

@@ -33,7 +33,7 @@ describe('without tokens', () => {
 })
 
 describe('with tokens', () => {
-  it('every route wants one, the description and unknown ones too', async () => {
+  it('every route requires one, including the description and unknown routes', async () => {
     await using server = await serve({ tokens })
     for (const path of [
       '/health',
@@ -51,7 +51,7 @@ describe('with tokens', () => {
     isProblem(await server.get('/%zz'), 401, 'TIDEMARK_UNAUTHORIZED')
   })
 
-  it('a wrong one, a part of one, and one in another place are none', async () => {
+  it('a wrong one, a part of one, and one in another place are refused', async () => {
     await using server = await serve({ tokens })
     const wrong = ['', 'Bearer', 'Bearer ', `Bearer ${READ.slice(0, -1)}`, `Bearer ${READ}x`, `Basic ${READ}`, READ]
     for (const authorization of [...wrong, `Bearer ${READ} ${ADMIN}`, `Bearer ${READ.toUpperCase()}`]) {
@@ -61,7 +61,7 @@ describe('with tokens', () => {
     isProblem(await server.get('/api/v1/topics', { cookie: `token=${ADMIN}` }), 401, 'TIDEMARK_UNAUTHORIZED')
   })
 
-  it('the one for reading reads and changes nothing', async () => {
+  it('the read token reads and changes nothing', async () => {
     await using server = await serve({ tokens })
     assert.equal((await server.get('/api/v1/topics', bearer(READ))).status, 200)
     const headers = bearer(READ)
@@ -71,7 +71,7 @@ describe('with tokens', () => {
     assert.deepEqual(await server.tm.admin.topics(), [])
   })
 
-  it('the other does everything', async () => {
+  it('the admin token does everything', async () => {
     await using server = await serve({ tokens })
     assert.equal((await server.call('PUT', '/api/v1/topics/work', { body: {}, headers: bearer(ADMIN) })).status, 200)
     assert.equal((await server.get('/api/v1/topics/work', bearer(ADMIN))).status, 200)
@@ -109,7 +109,7 @@ describe('the log', () => {
 })
 
 describe('a foreign Host', () => {
-  it('is refused on the loopback too: a name that was made to point here', async () => {
+  it('is refused on the loopback address too (DNS rebinding)', async () => {
     await using server = await serve()
     for (const host of [
       'evil.example',
@@ -125,7 +125,7 @@ describe('a foreign Host', () => {
     }
   })
 
-  it('is welcome if it is allowed', async () => {
+  it('is accepted if it is allowed', async () => {
     await using server = await serve({ allowedHosts: ['Tidemark.example'] })
     assert.equal((await server.get('/api/v1/topics', { host: 'tidemark.example:8443' })).status, 200)
     isProblem(await server.get('/api/v1/topics', { host: 'x.tidemark.example' }), 403, 'TIDEMARK_HOST_NOT_ALLOWED')
@@ -151,7 +151,7 @@ describe('a page of another site', () => {
     assert.deepEqual(await server.tm.admin.topics(), [])
   })
 
-  it('is given no permission to read', async () => {
+  it('may not read', async () => {
     await using server = await serve()
     const preflight = { origin: 'https://evil.example', 'access-control-request-method': 'PUT' }
     const asked = await server.call('OPTIONS', '/api/v1/topics', { headers: preflight })
@@ -165,7 +165,7 @@ describe('a page of another site', () => {
     assert.equal(read.headers['cross-origin-resource-policy'], 'same-origin')
   })
 
-  it('of this server itself may write', async () => {
+  it('may write if it is of this server', async () => {
     await using server = await serve()
     const headers = { origin: server.url, 'sec-fetch-site': 'same-origin' }
     assert.equal((await server.post('/api/v1/topics/work/messages', { payload: 1 }, headers)).status, 201)
@@ -202,7 +202,7 @@ describe('a body', () => {
     }
   })
 
-  it('that is nested without end is refused before anything is built of it', async () => {
+  it('that is nested too deeply is refused before it is parsed', async () => {
     await using server = await serve()
     const raw = `{"payload":${'['.repeat(100_000)}${']'.repeat(100_000)}}`
     const call = { raw, headers: { 'content-type': 'application/json' } }
@@ -211,7 +211,7 @@ describe('a body', () => {
     assert.equal((await server.post('/api/v1/topics/work/messages', { payload })).status, 201)
   })
 
-  it('that is no JSON, or would change prototypes, is refused', async () => {
+  it('that is not JSON, or would change prototypes, is refused', async () => {
     await using server = await serve()
     for (const raw of [
       '{',
@@ -226,7 +226,7 @@ describe('a body', () => {
     }
   })
 
-  it('that claims to be a protobuf message is JSON and nothing else', async () => {
+  it('that claims to be a protobuf message is treated as plain JSON', async () => {
     await using server = await serve()
     const payload = { $typeName: 'google.protobuf.Any', typeUrl: 'x/y', value: { length: 1e9 } }
     assert.equal((await server.post('/api/v1/topics/work/messages', { payload })).status, 201)
@@ -234,7 +234,7 @@ describe('a body', () => {
     assert.deepEqual([message.type, message.payload], ['json', payload])
   })
 
-  it('of a request that reads is refused', async () => {
+  it('of a reading request is refused', async () => {
     await using server = await serve()
     const call = { raw: '{}', headers: { 'content-length': '2' } }
     isProblem(await server.call('GET', '/api/v1/topics', call), 400, 'TIDEMARK_BAD_REQUEST')
@@ -258,7 +258,7 @@ describe('a body', () => {
 })
 
 describe('requests that are not HTTP', () => {
-  it('is told so, and hung up on', async () => {
+  it('get an answer, and the connection is closed', async () => {
     await using server = await serve()
     const { hostname, port } = new URL(server.url)
     for (const [text, status] of [
@@ -296,7 +296,7 @@ describe('names and paths', () => {
     ' ',
   ]
 
-  it('that are none are refused in every place', async () => {
+  it('that are invalid are refused everywhere', async () => {
     await using server = await serve()
     await server.tm.publish('work', 1)
     for (const attack of attacks) {
@@ -330,7 +330,7 @@ describe('names and paths', () => {
     )
   })
 
-  it('keys, ids and headers may be any text, and stay what they are', async () => {
+  it('may be any text for keys, ids and headers, and stay unchanged', async () => {
     await using server = await serve()
     for (const text of ["'; drop table x; --", '../..', '<b>', '"']) {
       const message = { payload: text, key: text, messageId: text, headers: { [text]: text } }
@@ -344,7 +344,7 @@ describe('names and paths', () => {
     }
   })
 
-  it('leave the tree of routes in no way', async () => {
+  it('cannot leave the tree of routes', async () => {
     await using server = await serve()
     for (const path of [
       '/../../etc/passwd',
@@ -372,7 +372,7 @@ describe('every answer', () => {
     }
   })
 
-  it('to a fault of the server tells nothing but that', async () => {
+  it('to an internal error reveals nothing else', async () => {
     const topics = {
       publish() {},
       metrics: () => ({ topics: {} }),

@@ -58,7 +58,7 @@ describe('a session', () => {
     await stream.body?.cancel()
   })
 
-  it('writes from our own page and with its CSRF token, and not otherwise', async () => {
+  it('writes only from our own page and with its CSRF token', async () => {
     await using server = await serve({ tokens })
     const { cookie, csrf } = await login(server, admin)
     const other = await login(server, admin)
@@ -135,7 +135,7 @@ describe('a session', () => {
     assert.equal((await other.get('/api/v1/topics', { cookie: there })).status, 401)
   })
 
-  it('is anew with each login: what was in the browser before is not taken over', async () => {
+  it('is new with each login: an earlier cookie is not reused', async () => {
     await using server = await serve({ tokens })
     const planted = await login(server, read)
     const answer = await server.post('/api/v1/session', { token: admin }, { cookie: planted.cookie })
@@ -143,7 +143,7 @@ describe('a session', () => {
     assert.equal((await server.get('/api/v1/session', { cookie: planted.cookie })).body.name, 'read')
   })
 
-  it('ends with the logout, for whoever has a copy of the cookie too', async () => {
+  it('ends with the logout, also for copies of the cookie', async () => {
     await using server = await serve({ tokens })
     const { cookie } = await login(server, admin)
     const foreign = { cookie, origin: 'https://evil.example' }
@@ -155,7 +155,7 @@ describe('a session', () => {
     assert.equal((await server.call('DELETE', '/api/v1/session')).status, 204)
   })
 
-  it('outlives a restart, and does not outlive its token', async () => {
+  it('survives a restart, but not its token', async () => {
     using folder = temporaryFolder()
     await using topics = await open(`sqlite:${join(folder.path, 'app.db')}`, { logger: SILENT, maintenance: false })
     const start = (admin: string, port: number) => startServer({ port, tokens: { admin }, topics, logger: SILENT })
@@ -193,7 +193,7 @@ describe('a session', () => {
 })
 
 describe('the time of a session', () => {
-  it('runs out after 12 hours, and begins again while it is used', async context => {
+  it('expires after 12 hours, and begins again while it is used', async context => {
     context.mock.timers.enable({ apis: ['Date'], now: 1_800_000_000_000 })
     const token = { name: 'a', hash: hashOf(admin), grants: parseGrants('roles', ['read']), expiresAt: null }
     const sessions = new Sessions(new TokenCheck([token], undefined), async () => Buffer.alloc(32, 1))
@@ -211,7 +211,7 @@ describe('the time of a session', () => {
     assert.equal(await sessions.read(renewed.value), undefined)
   })
 
-  it('does not begin again by a cookie that was renewed before the logout', async context => {
+  it('is not restarted by a cookie that was renewed before the logout', async context => {
     context.mock.timers.enable({ apis: ['Date'], now: 1_800_000_000_000 })
     const token = { name: 'a', hash: hashOf(admin), grants: parseGrants('roles', ['read']), expiresAt: null }
     const sessions = new Sessions(new TokenCheck([token], undefined), async () => Buffer.alloc(32, 1))

@@ -11,7 +11,7 @@ const TAIL = '/api/v1/topics/work/messages/tail'
 const payloads = ({ events }: Listener): unknown[] => events.map(({ data }) => data.payload)
 
 describe('the tail of a topic', () => {
-  it('brings what is published from now on, and consumes nothing', async () => {
+  it('delivers what is published from now on, and consumes nothing', async () => {
     await using server = await serve()
     await server.tm.publish('work', 'before')
     await using tail = await Listener.open(server.url, TAIL)
@@ -33,7 +33,7 @@ describe('the tail of a topic', () => {
     assert.deepEqual(payloads(tail), [2, 3, 4, 5])
   })
 
-  it('brings what is published while it catches up once', async () => {
+  it('delivers what is published while it catches up, once', async () => {
     await using server = await serve()
     const [first] = await server.tm.publishBatch('work', [1, 2])
     const ended = new AbortController()
@@ -48,7 +48,7 @@ describe('the tail of a topic', () => {
     assert.deepEqual(seen, ['2', '3', '4'])
   })
 
-  it('shows that it lives', async () => {
+  it('sends a sign of life', async () => {
     await using server = await serve({ limits: { heartbeatMs: 20, bodyTimeoutMs: 40 } })
     await server.tm.configureTopic('work')
     await using tail = await Listener.open(server.url, TAIL)
@@ -56,7 +56,7 @@ describe('the tail of a topic', () => {
     assert.equal(tail.isEnded, false)
   })
 
-  it('ends when the server closes, and is refused for a topic that is not there', async () => {
+  it('ends when the server closes, and is refused for a missing topic', async () => {
     await using server = await serve()
     assert.equal((await server.get(TAIL)).body.code, 'TIDEMARK_TOPIC_NOT_FOUND')
     await server.tm.configureTopic('work')
@@ -65,7 +65,7 @@ describe('the tail of a topic', () => {
     await until(() => tail.isEnded, { what: 'the end of the stream' })
   })
 
-  it('drops a reader that takes nothing, and keeps little for it', async () => {
+  it('disconnects a reader that reads nothing, and buffers little for it', async () => {
     await using server = await serve({ limits: { streamBytes: 20_000, heartbeatMs: 50 } })
     await server.tm.configureTopic('work')
     const { port, hostname } = new URL(server.url)
@@ -97,7 +97,7 @@ describe('streams', () => {
     for (const each of open) await each[Symbol.asyncDispose]()
   })
 
-  it('by the thousand hurt nobody', async () => {
+  it('by the thousand do no harm', async () => {
     await using server = await serve({ limits: { streams: 50 } })
     await server.tm.configureTopic('work')
     const answers = await Promise.all(
@@ -114,7 +114,7 @@ describe('streams', () => {
     })
   })
 
-  it('take no HEAD', async () => {
+  it('do not support HEAD', async () => {
     await using server = await serve()
     assert.equal((await server.call('HEAD', '/api/v1/events')).status, 404)
   })
@@ -180,7 +180,7 @@ describe('the stream of events', () => {
     assert.ok(second.events.filter(ofTopic).length > 900)
   })
 
-  it('drops a reader that takes nothing', async () => {
+  it('disconnects a reader that reads nothing', async () => {
     await using server = await serve({ limits: { streamBytes: 2_000, heartbeatMs: 600_000 } })
     const { port, hostname } = new URL(server.url)
     const socket = connect(Number(port), hostname)

@@ -20,7 +20,7 @@ const organisms = [organismOf(7, { lineage: 3 }), organismOf(8, { lineage: 4 })]
 
 for (const engine of ENGINES) {
   describe(`tiles, on ${engine.name}`, () => {
-    it('are octets with their size and element in headers, to be kept for good', async () => {
+    it('are octets with their size and element in headers, cacheable for ever', async () => {
       await using world = await indexedWorld(engine, TORUS)
       await world.write([1, 2].map(tick => tickOf(world.runId, tick, { cells: cells(), organisms })))
       const tile = `${world.run}/environment/1/tile`
@@ -48,7 +48,7 @@ for (const engine of ENGINES) {
       )
     })
 
-    it('are compressed as the client takes them, and whole ticks too', async () => {
+    it('are compressed as the client accepts, and whole ticks too', async () => {
       await using world = await indexedWorld(engine, TORUS)
       const flatIndex = Int32Array.from({ length: 5_000 }, (_, at) => at * 2)
       const many = { flatIndex, moleculeType: flatIndex.map(() => 1), moleculeValue: flatIndex, ownerId: flatIndex }
@@ -104,7 +104,7 @@ for (const engine of ENGINES) {
       assert.deepEqual((await world.get(`${world.run}/environment/9/tile`)).body.nearest, { before: 7, after: null })
     })
 
-    it('refuse what is too large or none, and say what to do', async () => {
+    it('refuse what is too large or invalid, and say what to do', async () => {
       await using world = await indexedWorld(engine, TORUS, { limits: { tilePixels: 5_000 } })
       await world.write([tickOf(world.runId, 1, { cells: cells(), organisms })])
       const tile = `${world.run}/environment/1/tile`

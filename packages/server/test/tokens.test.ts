@@ -34,7 +34,7 @@ describe('a token file', () => {
     assert.equal((await server.get('/api/v1/topics', bearer(hashOf(reader).toString('hex')))).status, 401)
   })
 
-  it('is read again when it changes: new ones are let in, revoked ones are not, and their streams end', async () => {
+  it('is read again when it changes: new ones are accepted, revoked ones are not, and their streams end', async () => {
     using folder = temporaryFolder()
     const tokenFile = join(folder.path, 'tokens.jsonl')
     const [first, second] = [makeToken(), makeToken()]
@@ -81,7 +81,7 @@ describe('a token file', () => {
     }
   })
 
-  it('is refused at the start if it is empty, wrong, or open to others; no message shows what is in it', async () => {
+  it('is refused at the start if it is empty, invalid, or writable by others; no message shows its contents', async () => {
     using folder = temporaryFolder()
     const tokenFile = join(folder.path, 'tokens.jsonl')
     const secret = makeToken()
@@ -165,7 +165,7 @@ describe("a host application's own login", () => {
     assert.equal(asked[0], 'GET /api/v1/topics 127.0.0.1')
   })
 
-  it('that fails lets nobody in, and what it says stays in the log', async () => {
+  it('that fails lets nobody in, and its error stays in the log', async () => {
     const authenticate = () => Promise.reject(new Error('ldap://user:hunter2@host is away'))
     await using server = await serve({ authenticate })
     const { status, text } = await server.get('/api/v1/topics')
@@ -176,7 +176,7 @@ describe("a host application's own login", () => {
     assert.ok((await other.get('/api/v1/topics')).status >= 400)
   })
 
-  it('stands beside tokens', async () => {
+  it('works beside tokens', async () => {
     const admin = makeToken()
     await using server = await serve({ authenticate: () => null, tokens: { admin } })
     assert.equal((await server.get('/api/v1/topics', bearer(admin))).status, 200)
@@ -185,7 +185,7 @@ describe("a host application's own login", () => {
 })
 
 describe('wrong tokens', () => {
-  it('are counted by address, and then none is looked at for a while', async () => {
+  it('are counted by address, and then none is checked for a while', async () => {
     const admin = makeToken()
     await using server = await serve({ tokens: { admin }, limits: { wrongTokensPerMinute: 3 } })
     for (let attempt = 0; attempt < 3; attempt++) {
@@ -197,7 +197,7 @@ describe('wrong tokens', () => {
     assert.equal((await server.post('/api/v1/session', { token: admin })).status, 429)
   })
 
-  it('lock nobody out who was let in from there before', async () => {
+  it('do not lock out callers from there that were accepted before', async () => {
     const admin = makeToken()
     await using server = await serve({ tokens: { admin }, limits: { wrongTokensPerMinute: 3 } })
     assert.equal((await server.get('/api/v1/topics', bearer(admin))).status, 200)

@@ -24,7 +24,7 @@ describe('topics', () => {
     assert.deepEqual([gone.status, gone.body.code], [404, 'TIDEMARK_TOPIC_NOT_FOUND'])
   })
 
-  it('refuse what they cannot be, and say why', async () => {
+  it('refuse invalid settings, and say why', async () => {
     await using server = await serve()
     const wrong = await server.call('PUT', '/api/v1/topics/work', { body: { lease: '1x' } })
     assert.deepEqual([wrong.status, wrong.body.code], [400, 'TIDEMARK_VALIDATION'])
@@ -54,7 +54,7 @@ describe('topics', () => {
 })
 
 describe('the metrics', () => {
-  it('show every group from the database, and nothing that is deleted', async () => {
+  it('show every group from the database, and nothing deleted', async () => {
     await using server = await serve()
     await server.tm.configureTopic('news', { semantics: 'pub-sub' })
     await server.tm.pull('news', 'g')
@@ -141,7 +141,7 @@ describe('messages', () => {
     }
   })
 
-  it('that nobody is subscribed to are refused if the topic says so', async () => {
+  it('without a subscription are refused if the topic says so', async () => {
     await using server = await serve()
     await server.tm.configureTopic('news', { semantics: 'pub-sub', blockPublishWithoutSubscription: true })
     const refused = await server.post('/api/v1/topics/news/messages', { payload: 1 })
@@ -178,7 +178,7 @@ describe('groups', () => {
     assert.equal((await server.get('/api/v1/topics/news/groups?after=b')).body.groups[0].group, 'c')
   })
 
-  it('report their consumers, and what waits to be tried again', async () => {
+  it('report their consumers, and what waits to be retried', async () => {
     await using server = await serve()
     await server.tm.configureTopic('news', { semantics: 'pub-sub' })
     const group = '/api/v1/topics/news/groups/g'
@@ -202,7 +202,7 @@ describe('groups', () => {
     assert.equal((await server.get('/api/v1/topics/news/groups/nobody/retries')).status, 404)
   })
 
-  it('of topics tracked by reference are backfilled, and tell who has processed what', async () => {
+  it('of topics tracked by reference are backfilled, and show who has processed what', async () => {
     await using server = await serve()
     await server.tm.configureTopic('news', { semantics: 'pub-sub' })
     await server.tm.publishBatch('news', [1, 2, 3])

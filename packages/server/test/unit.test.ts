@@ -26,7 +26,7 @@ describe('nesting', () => {
     )
   })
 
-  it('ends for whatever is no JSON', () => {
+  it('terminates for invalid JSON', () => {
     fc.assert(
       fc.property(fc.string({ unit: fc.constantFrom('"', '\\', '[', ']', '{', 'a') }), text => {
         isNestedDeeper(text, 3)
@@ -36,7 +36,7 @@ describe('nesting', () => {
 })
 
 describe('the name of a host', () => {
-  it('is without port and in lower case, and only of what can be one', () => {
+  it('is without port and in lower case, and only of valid ones', () => {
     assert.equal(hostNameOf('LocalHost:80'), 'localhost')
     assert.equal(hostNameOf('[::1]:80'), '::1')
     assert.equal(hostNameOf('example.org'), 'example.org')
@@ -66,7 +66,7 @@ describe('the name of a host', () => {
 })
 
 describe('tokens', () => {
-  it('are right only as a whole', () => {
+  it('match only as a whole', () => {
     const [read, admin] = ['r'.repeat(20), 'a'.repeat(20)]
     const token = (name: string, secret: string) => ({ name, hash: hashOf(secret), grants: [], expiresAt: null })
     const tokens = new TokenCheck([token('read', read), token('admin', admin)], undefined)
@@ -86,7 +86,7 @@ describe('tokens', () => {
 describe('what is accepted', () => {
   const offered = ['application/x-protobuf', 'application/json'] as const
 
-  it('is the first if there is no opinion, and the best liked otherwise', () => {
+  it('is the first without a preference, and the preferred one otherwise', () => {
     for (const [header, type] of [
       [undefined, offered[0]],
       ['*/*', offered[0]],
@@ -102,7 +102,7 @@ describe('what is accepted', () => {
     assert.throws(() => accepts('*/*;q=0', offered), NotAcceptableError)
   })
 
-  it('is one of those that are offered, whatever the header', () => {
+  it('is one of the offered types, whatever the header', () => {
     fc.assert(
       fc.property(fc.string(), header => {
         try {
@@ -147,7 +147,7 @@ describe('places', () => {
 })
 
 describe('a problem', () => {
-  it('has a shape whatever was thrown, and tells nothing of what is not ours', () => {
+  it('has a shape whatever was thrown, and reveals nothing about foreign errors', () => {
     fc.assert(
       fc.property(fc.anything(), thrown => {
         fc.pre(thrown !== null && thrown !== undefined)

@@ -37,7 +37,7 @@ test('has no cell outside a bounded world', () => {
   assert.deepEqual(cellAt(camera, { x: 400, y: 300 }, view, world, false), { x: 50, y: 50 })
 })
 
-test('survives the way through the address', () => {
+test('survives a round trip through the address', () => {
   const camera = { x: 12.5, y: 80, scale: 4 }
   assert.deepEqual(cameraOf(cameraText(camera)), camera)
   for (const text of [null, '', '1,2', '1,2,x', '1,2,-4', 'NaN,1,1']) assert.equal(cameraOf(text), undefined)

@@ -37,12 +37,12 @@ test('shows a world of one dimension as a row', () => {
   assert.deepEqual([frame.width, frame.height, frame.type[11_999]], [12_000, 1, 1])
 })
 
-test('takes an empty tick', () => {
+test('accepts an empty tick', () => {
   const frame = decodeCells(new Uint8Array(0), 0, [4, 4], planeOf([4, 4], null, null))
   assert.ok(frame.type.every(type => type === 0))
 })
 
-test('takes the first two axes where the address names no others that exist', () => {
+test('uses the first two axes if the address names no valid ones', () => {
   assert.deepEqual(planeOf([5, 6, 7], '2,2', null), { x: 0, y: 1, fixed: [0, 0, 0] })
   assert.deepEqual(planeOf([5, 6, 7], '0,9', '1,99,-4'), { x: 0, y: 1, fixed: [1, 5, 0] })
   assert.deepEqual(planeOf([5, 6, 7], '2,0', '_,3,_'), { x: 2, y: 0, fixed: [0, 3, 0] })

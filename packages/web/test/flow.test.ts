@@ -45,7 +45,7 @@ const graph: Graph = {
   ],
 }
 
-test('leaves out the ways back and what a topic has announced', () => {
+test('leaves out edges back and what a topic has announced', () => {
   const drawn = mainFlow(graph).edges.map(({ from, to }) => `${from} ${to}`)
   assert.ok(!drawn.includes('storage:files service:simulation'))
   assert.ok(!drawn.includes('storage:files service:indexer'))
@@ -70,7 +70,7 @@ test('places what flows later further to the right', () => {
   assert.equal(new Set(columns).size, columns.length)
 })
 
-test('ends with a circle, too', () => {
+test('terminates with a cycle', () => {
   const circle = {
     nodes: ['service:a', 'service:b'].map(node),
     edges: [edge('service:a', 'service:b'), edge('service:b', 'service:a')],

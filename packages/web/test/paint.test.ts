@@ -44,7 +44,7 @@ test('gives each type its own colour, and empty cells that of the ground', () =>
   assert.equal(new Set(pixels).size, 5)
 })
 
-test('shows the most telling cell of a block when zoomed out', () => {
+test('shows the most significant cell of a block when zoomed out', () => {
   const single = new Uint32Array(1)
   paintFrame(frameOf(1, 1, [[0, 4, 9]]), paint, 1, single)
   const frame = frameOf(8, 8, [

@@ -12,11 +12,11 @@ import {
 
 const before = valuesOf(DEFAULTS)
 
-test('writes durations in the largest unit without a rest', () => {
+test('writes durations in the largest unit without a remainder', () => {
   assert.deepEqual([0, 1_500, 90_000, 5_400_000, 86_400_000].map(durationText), ['0s', '1500ms', '90s', '90m', '1d'])
 })
 
-test('shows every setting, an endless one by its word', () => {
+test('shows every setting, an unlimited one by its word', () => {
   assert.equal(before.retention, '1d')
   assert.equal(before['backoff.initial'], '1s')
   const endless = valuesOf({ ...DEFAULTS, retentionMs: null, maxRetentionMs: null })

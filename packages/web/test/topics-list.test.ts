@@ -26,7 +26,7 @@ test('sorts topics as the address says, equal ones by name', () => {
   assert.deepEqual(names(ordered(topics, '', sortedBy('nonsense'))), ['a', 'b', 'c'])
 })
 
-test('turns an order round when it is chosen again', () => {
+test('reverses an order when it is selected again', () => {
   assert.equal(choose(sortedBy('lag'), 'lag'), '-lag')
   assert.equal(choose(sortedBy('-lag'), 'lag'), 'lag')
   assert.equal(choose(sortedBy('lag'), 'name'), 'name')
@@ -38,7 +38,7 @@ test('finds a topic by its name or that of a group, whatever the case', () => {
   assert.deepEqual(names(ordered(topics, 'mail-g', sortedBy(null))), ['mail'])
 })
 
-test('goes on with a history from what comes live, and leaves unknown what nobody saw', () => {
+test('continues a history with live figures, and leaves unknown what nobody saw', () => {
   const end = '2026-11-18T12:00:05.000Z'
   const known = fromHistory(new Map(), { end, series: { 'topic:a': { published: [1, 2, 99] } } }, ['a', 'b'])
   assert.deepEqual(known.get('a')?.values.slice(-3), [null, 1, 2])
@@ -64,7 +64,7 @@ test('asks for the history of many topics in addresses that a server takes', () 
   assert.deepEqual(batches([]), [])
 })
 
-test('draws the rows within sight and a few around them', () => {
+test('draws the visible rows and a few around them', () => {
   assert.deepEqual(windowOf(500, 40, -200, 900), { first: 0, count: 30 })
   assert.deepEqual(windowOf(500, 40, 4_000, 800), { first: 88, count: 44 })
   assert.deepEqual(windowOf(500, 40, 19_600, 800), { first: 478, count: 22 })

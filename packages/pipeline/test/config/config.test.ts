@@ -104,7 +104,7 @@ describe('a configuration', () => {
     ],
   ]
   for (const [path, value, option, allowed] of MISTAKES) {
-    it(`with ${path} = ${JSON.stringify(value)} is refused by name, value and what is allowed`, () => {
+    it(`with ${path} = ${JSON.stringify(value)} is refused with name, value and allowed values`, () => {
       assert.throws(
         () => check(changed(path, value)),
         (error: unknown) => {
@@ -126,7 +126,7 @@ describe('a configuration', () => {
     )
   })
 
-  it('never shows an address or what is beside it', () => {
+  it('never shows an address or its neighbours', () => {
     for (const config of [
       changed('resources.topics.password', 'hunter2'),
       changed('resources.topics.url', ['postgres://me:hunter2@host/db']),

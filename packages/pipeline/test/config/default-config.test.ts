@@ -30,7 +30,7 @@ describe('the default configuration', () => {
     ])
   })
 
-  it('stops the simulation before what stores its last ticks, and the indexers last', () => {
+  it('stops the simulation before the services that store its last ticks, and the indexers last', () => {
     const names = Object.keys(defaultConfig().services).reverse()
     assert.equal(names[0], 'simulation')
     assert.ok(names.indexOf('persistence') < names.indexOf('dummy-indexer'))
@@ -44,7 +44,7 @@ describe('service types of the pipeline', () => {
     ['reconciler', 'batches', 'batch-topic'],
     ['reconciler', 'metadata', 'metadata-topic'],
   ] as const) {
-    it(`${service} refuses ${binding} on a topic where nobody would look`, () => {
+    it(`${service} refuses ${binding} on a topic that nobody reads`, () => {
       const config = withBindings('./data', service, { [binding]: topicWrite('another-topic') })
       const expected = new RegExp(`services\\.${service}\\.bindings\\.${binding}.*another-topic.*${topic}`)
       assert.throws(() => checkConfig(config, '.'), expected)

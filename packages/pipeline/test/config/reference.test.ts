@@ -9,7 +9,7 @@ import { checkConfig, defaultConfig, loadConfig } from '../../src/index.ts'
 const page = readFileSync(PAGE, 'utf8')
 
 describe('docs/reference/configuration.md', () => {
-  it('is what the option tables say (if not: npm run generate)', () => {
+  it('matches the option tables (if not: npm run generate)', () => {
     assert.equal(page, referencePage())
   })
 
@@ -25,7 +25,7 @@ describe('docs/reference/configuration.md', () => {
     assert.deepEqual(shown, expected)
   })
 
-  it("shows an environment variable that meets the example's queue", async () => {
+  it("shows an environment variable that matches the example's queue", async () => {
     using folder = temporaryFolder()
     const [, example = ''] = /```ts\n(.*?)```/s.exec(page) ?? []
     const [, variable = '', value = ''] = /`(TIDEMARK_PIPELINE__\w+)=(\w+)`/.exec(page) ?? []

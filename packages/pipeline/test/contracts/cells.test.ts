@@ -65,7 +65,7 @@ function between(cells: Cells, first: number, last: number): Cells {
 }
 
 describe('cells', () => {
-  it('from one index to another are the same as if all had been decoded', () => {
+  it('from one index to another equal those of a full decode', () => {
     const indexes = fc.oneof(fc.nat(300), fc.nat(2 ** 31 - 1))
     fc.assert(
       fc.property(cellsArbitrary, indexes, indexes, (cells, a, b) => {
@@ -76,7 +76,7 @@ describe('cells', () => {
     )
   })
 
-  it('have types that are read, and are counted, without the rest', () => {
+  it('have types that are read and counted without the rest', () => {
     fc.assert(
       fc.property(cellsArbitrary, cells => {
         const bytes = encodeCells(cells)
@@ -126,7 +126,7 @@ describe('cells', () => {
     }
   })
 
-  it('may come unpacked, in pieces and with fields of a later version', () => {
+  it('may be unpacked, in pieces and with fields of a later version', () => {
     const writer = new BinaryWriter()
     writer.tag(1, WireType.Varint).uint32(5)
     writer.tag(1, WireType.LengthDelimited).bytes(Uint8Array.of(2, 1))
@@ -141,7 +141,7 @@ describe('cells', () => {
 })
 
 describe('malformed cells', () => {
-  it('are never other cells: every single change is an error or what the generated code reads', () => {
+  it('are never other cells: every change is an error, or reads as in the generated code', () => {
     fc.assert(
       fc.property(cellsArbitrary, fc.nat(), fc.nat({ max: 255 }), (cells, position, byte) => {
         const bytes = encodeCells(cells)
@@ -160,7 +160,7 @@ describe('malformed cells', () => {
     }
   })
 
-  it('are errors, never a crash or a wait, when they are any bytes at all', () => {
+  it('are errors, never a crash or a hang, for arbitrary bytes', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 60 }), bytes => agreesWithGeneratedCode(bytes)),
       { numRuns: 2_000 },
@@ -229,7 +229,7 @@ describe('malformed cells', () => {
     assert.throws(() => decode(Uint8Array.of(0x53, 0x54)), /field 10 has wire type 3/)
   })
 
-  it('are not written either', () => {
+  it('are refused on writing, too', () => {
     const good = cellsOf(2)
     const bad: Record<string, Partial<Cells>> = {
       descending: { flatIndex: Int32Array.of(2, 1) },
@@ -244,7 +244,7 @@ describe('malformed cells', () => {
     assert.deepEqual(decode(encodeCells(good)), good, 'a failed encoding leaves nothing behind')
   })
 
-  it('are refused before memory is set aside when they are too many', () => {
+  it('are refused before memory is allocated if they are too many', () => {
     const bytes = encodeCells(cellsOf(11))
     assert.throws(() => decodeCells(bytes, { ...DEFAULT_LIMITS, maxCells: 10 }), LimitError)
     assert.equal(decodeCells(bytes, { ...DEFAULT_LIMITS, maxCells: 11 }).ownerId.length, 11)

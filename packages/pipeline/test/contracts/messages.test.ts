@@ -31,7 +31,7 @@ const metadata: SimulationMetadata = {
 }
 
 describe('metadata', () => {
-  it('come back the same', () => {
+  it('survive a round trip', () => {
     const arbitrary: fc.Arbitrary<SimulationMetadata> = plainRecord({
       runId: fc.constant(RUN_ID),
       startedAt: fc.maxSafeNat(),
@@ -47,7 +47,7 @@ describe('metadata', () => {
     fc.assert(fc.property(arbitrary, metadata => assert.deepEqual(decodeMetadata(encodeMetadata(metadata)), metadata)))
   })
 
-  it('that make no sense are neither written nor read', () => {
+  it('that are invalid are neither written nor read', () => {
     const wrong: Record<string, Partial<SimulationMetadata>> = {
       'no run': { runId: 'x' },
       'no interval': { samplingInterval: 0 },
@@ -90,7 +90,7 @@ describe('a notification', () => {
     assert.throws(() => batchEnvelope({ ...batch, runId: '../x' }), InvalidRunIdError)
   })
 
-  it('that was given up keeps the message and the reason', () => {
+  it('that was dead-lettered keeps the message and the reason', () => {
     const letter = deadLetterMessage({
       originalMessage: Uint8Array.of(1),
       messageType: 'tidemark.pipeline.v1.BatchInfo',

@@ -76,7 +76,7 @@ const tick: Tick = {
 }
 
 describe('a tick', () => {
-  it('is the bytes that the generated code writes, and comes back the same', () => {
+  it('has the bytes that the generated code writes, and survives a round trip', () => {
     fc.assert(
       fc.property(tickArbitrary, tick => {
         const { bytes } = encodeTick(tick)
@@ -126,7 +126,7 @@ describe('a tick', () => {
 })
 
 describe('a malformed tick', () => {
-  it('is an error wherever it is cut, or it lacks what was cut off', () => {
+  it('is an error wherever it is cut, or lacks what was cut off', () => {
     const { bytes } = encodeTick(tick)
     for (let length = 0; length < bytes.length; length++) {
       const cut = bytes.subarray(0, length)
@@ -156,7 +156,7 @@ describe('a malformed tick', () => {
     }
   })
 
-  it('of no run, or of something that is no run, is refused', () => {
+  it('without a valid run is refused', () => {
     const foreign = toBinary(TickDataSchema, create(TickDataSchema, { simulationRunId: '../etc', tickNumber: 1n }))
     assert.throws(() => decodeTick(foreign), InvalidRunIdError)
     assert.throws(() => decodeTick(new Uint8Array(0)), InvalidRunIdError)
@@ -171,7 +171,7 @@ describe('a malformed tick', () => {
     assert.throws(() => decodeRawTick(twice), /more than one list of cells/)
   })
 
-  it('with a negative number is refused on both ways', () => {
+  it('with a negative number is refused on reading and writing', () => {
     const negative = toBinary(TickDataSchema, create(TickDataSchema, { simulationRunId: RUN_ID, tickNumber: -1n }))
     assert.throws(() => decodeTick(negative), /negative or beyond/)
     assert.throws(() => encodeTick({ ...tick, tick: -1 }), /tick is -1/)
@@ -181,7 +181,7 @@ describe('a malformed tick', () => {
     assert.deepEqual(decodeTick(encodeTick(tick).bytes), tick, 'a failed encoding leaves nothing behind')
   })
 
-  it('that is more than is allowed names the limit', () => {
+  it('that exceeds a limit names the limit', () => {
     const { bytes } = encodeTick(tick)
     const limits = { maxTickBytes: 100, maxOrganisms: 1, maxGenomeBytes: 2, maxDimensions: 1, maxCells: 1 }
     for (const [name, most] of Object.entries(limits)) {

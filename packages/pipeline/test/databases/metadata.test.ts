@@ -33,7 +33,7 @@ for (const engine of ENGINES) {
       assert.deepEqual(await reader.metadata.read(), metadata)
     })
 
-    it('is there once, however often it is written; the last stands', async () => {
+    it('is stored once, however often it is written; the last write wins', async () => {
       await using place = await engine.fresh()
       const database = await place.open()
       await database.metadata.write(metadataOf(place.runId))

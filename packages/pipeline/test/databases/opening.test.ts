@@ -25,7 +25,7 @@ for (const engine of ENGINES) {
   const select = `select item_key as key from ${mark[0]}processed_key order by item_key`
 
   describe(`an index on ${engine.name}`, () => {
-    it('is opened by many processes at once, and made by one of them', async () => {
+    it('is opened by many processes at once, and created by one of them', async () => {
       await using place = await engine.fresh()
       await using stack = new AsyncDisposableStack()
       const scripts = [1, 2, 3, 4].map(() => stack.use(spawnScript(script, [place.address, place.runId])))
@@ -78,7 +78,7 @@ for (const engine of ENGINES) {
       await assert.rejects(openIndex(place.address, second, { create: false }), IndexNotFoundError)
     })
 
-    it('of one run knows nothing of another', async () => {
+    it('of one run does not contain another', async () => {
       await using place = await engine.fresh()
       const [one, other] = [await place.open(), await place.open({}, makeRunId(1))]
       await one.idempotency.markProcessed('a', 'b')
@@ -110,7 +110,7 @@ for (const engine of ENGINES) {
   })
 
   describe(`a transaction on ${engine.name}`, () => {
-    it('stores all it did, or nothing', async () => {
+    it('is atomic', async () => {
       await using place = await engine.fresh()
       const database = await place.open()
       await database.transaction(async tx => {
@@ -152,7 +152,7 @@ for (const engine of ENGINES) {
       assert.deepEqual(keys, ['second'])
     })
 
-    it('begun inside another is refused instead of waiting for ever', async () => {
+    it('inside another is refused instead of deadlocking', async () => {
       await using place = await engine.fresh()
       const database = await place.open()
       const ledger = await openLedger(database)
@@ -215,7 +215,7 @@ describe('an address', () => {
 })
 
 describe('a SQLite index that is open elsewhere', () => {
-  it('is not dropped under them', async () => {
+  it('is not dropped', async () => {
     await using place = await (ENGINES[0] ?? assert.fail()).fresh()
     const database = await place.open()
     await database.idempotency.markProcessed('a', 'b')

@@ -24,7 +24,7 @@ async function work(index: IndexDatabase, claimer: string): Promise<string[]> {
 }
 
 describe('an index behind a pooler in transaction mode', { skip: skipWithoutPooler }, () => {
-  it('is made, shared by competing indexers, and read by many at once, whichever session they get', async () => {
+  it('is created, shared by competing indexers, and read by many at once, whichever session they get', async () => {
     await using server = await freshDatabase()
     await using pooler = await startPooler(server.url)
     const runId = makeRunId()

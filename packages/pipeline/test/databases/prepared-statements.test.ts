@@ -6,7 +6,7 @@ import { metadataOf } from '../indexes/ticks.ts'
 const postgres = ENGINES.find(({ name }) => name === 'PostgreSQL') ?? assert.fail()
 
 describe('statements that a PostgreSQL connection has prepared', () => {
-  it('may be gone, as behind a pooler that hands out connections anew: they are read without', async () => {
+  it('may be gone, as behind a pooler: reads work without them', async () => {
     await using place = await postgres.fresh()
     const database = await place.open({ poolSize: 1 })
     await database.metadata.write(metadataOf(place.runId))

@@ -224,7 +224,7 @@ describe('PostgreSQL', () => {
   })
 
   for (const [code, kind] of Object.entries({ '53100': IndexFullError, '57P03': IndexUnreachableError })) {
-    it(`says ${kind.name} where the server says ${code}, and stores nothing`, async () => {
+    it(`reports ${kind.name} for ${code} of the server, and stores nothing`, async () => {
       await using place = await (postgres ?? assert.fail()).fresh()
       const database = await place.open()
       await place.execute(

@@ -4,7 +4,7 @@ import { ENGINES } from '../engines.ts'
 
 for (const engine of ENGINES) {
   describe(`a statement on ${engine.name}`, () => {
-    it('has numbered values, each used as often as it likes, and `run.` before its tables', async () => {
+    it('has numbered values that may be reused, and `run.` before its tables', async () => {
       await using place = await engine.fresh()
       const database = await place.open()
       await database.transaction(async tx => {

@@ -103,7 +103,7 @@ for (const engine of ENGINES) {
       assert.deepEqual(await letters.list(), [])
     })
 
-    it('of batches name the file, and are indexed again by their indexer alone', async () => {
+    it('of batches name the file, and are reindexed by their indexer only', async () => {
       await using world = await World.on(engine)
       await world.indexMetadata()
       const { state, definition } = sick(['metadata', 'buffering', 'dlq'])
@@ -128,7 +128,7 @@ for (const engine of ENGINES) {
       assert.ok((metrics.indexTransactions ?? 0) > 0 && (metrics.metadataReads ?? 0) > 0)
     })
 
-    it('whose file is damaged stay, and say so', async () => {
+    it('whose file is damaged stay, with the reason', async () => {
       await using world = await World.on(engine)
       await world.indexMetadata()
       const { state, definition } = sick(['metadata', 'buffering', 'dlq'])
@@ -146,7 +146,7 @@ for (const engine of ENGINES) {
       assert.equal((await letters.list()).length, 1)
     })
 
-    it('of an indexer that looks into the storage are in its ledger, and are claimed again', async () => {
+    it('of an indexer that reads the storage are in its ledger, and are claimed again', async () => {
       await using world = await World.on(engine)
       await world.indexMetadata()
       const { state, definition } = sick(['metadata', 'buffering'])

@@ -7,7 +7,7 @@ import { ENGINES } from '../engines.ts'
 
 for (const { name, fresh } of ENGINES) {
   describe(`what may be removed, by the ledgers on ${name}`, () => {
-    it('is what every indexer has: one that lacks a batch keeps it, one that has not started keeps all', async () => {
+    it('is what every indexer has: one that lacks a batch retains it, one that has not started retains all', async () => {
       await using place = await fresh()
       await using database = await place.open()
       for (const [indexer, ranges] of [

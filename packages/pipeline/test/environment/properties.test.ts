@@ -92,7 +92,7 @@ describe('neighbours', () => {
     )
   })
 
-  it('are found by steps that their opposite steps take back', () => {
+  it('are found by steps that opposite steps undo', () => {
     fc.assert(
       fc.property(worlds, fc.nat(), fc.nat(), (world, place, any) => {
         const properties = new EnvironmentProperties(world)
@@ -134,7 +134,7 @@ describe('wrapping', () => {
   })
 })
 
-describe('a shape that is none', () => {
+describe('an invalid shape', () => {
   const bad: readonly unknown[] = [
     [],
     [0],

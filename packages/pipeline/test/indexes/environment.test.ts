@@ -70,7 +70,7 @@ for (const engine of ENGINES) {
       assert.equal(await run.environment.cells(90), null)
     })
 
-    it('holds empty ticks too, alone and among others, and those of which nothing is left', async () => {
+    it('contains empty ticks too, alone and among others', async () => {
       await using world = await World.on(engine)
       await world.indexMetadata()
       const ticks = range(0, 6).map(tick =>
@@ -86,7 +86,7 @@ for (const engine of ENGINES) {
       }
     })
 
-    it('stays the same when a batch comes again', async () => {
+    it('stays the same when a batch is redelivered', async () => {
       await using world = await World.on(engine)
       await world.indexMetadata()
       const ticks = ticksWith(world, range(0, 40), 50)
@@ -241,7 +241,7 @@ for (const engine of ENGINES) {
 }
 
 describe('an environment indexer', () => {
-  it('keeps bytes unchanged; what could not be decoded is never read as a tick', async () => {
+  it('keeps bytes unchanged, and never returns undecodable ones as a tick', async () => {
     await using place = await (ENGINES[0] ?? assert.fail()).fresh()
     const database = await place.open()
     const definition = environmentIndexer()
@@ -267,7 +267,7 @@ describe('an environment indexer', () => {
     }
   })
 
-  it('takes no options that it does not know', () => {
+  it('refuses unknown options', () => {
     assert.throws(() => environmentIndexer({ compression: 'none' } as object), { code: 'TIDEMARK_CONFIG' })
     assert.throws(() => singleBlob({ level: 23 }), /level/)
     assert.throws(() => singleBlob({ compression: 'gzip' as 'zstd' }), /compression.*zstd/)
@@ -275,14 +275,14 @@ describe('an environment indexer', () => {
 })
 
 describe('bytes that look compressed and are not', () => {
-  it('come back as they were', () => {
+  it('are returned unchanged', () => {
     const bytes = Uint8Array.of(0x28, 0xb5, 0x2f, 0xfd, 1, 2, 3)
     const packed = pack(bytes, { compression: 'none', level: 3 })
     assert.notDeepEqual(packed, bytes)
     assert.deepEqual(unpack(packed, 1_000, 'it'), bytes)
   })
 
-  it('are refused where they would unpack to more than is allowed', () => {
+  it('are refused if they would decompress beyond the limit', () => {
     const packed = pack(new Uint8Array(1_000_000), { compression: 'zstd', level: 3 })
     assert.throws(() => unpack(packed, 999_999, 'tick 7'), /tick 7 .*999999/)
     assert.equal(unpack(packed, 1_000_000, 'tick 7').length, 1_000_000)

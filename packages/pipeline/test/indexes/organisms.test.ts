@@ -94,7 +94,7 @@ for (const engine of ENGINES) {
       assert.equal(await run.organisms.facts(3), null)
     })
 
-    it('knows the same of everyone, in whatever order ticks come and however often', async () => {
+    it('has the same facts, in whatever order and however often ticks arrive', async () => {
       await fc.assert(
         fc.asyncProperty(scenario, async ({ lives: all, order }) => {
           const tick = (runId: string) => (number: number) =>
@@ -120,7 +120,7 @@ for (const engine of ENGINES) {
       )
     })
 
-    it('keeps a death, and corrects a birth, when the ticks before come late', async () => {
+    it('keeps a death, and corrects a birth, when earlier ticks arrive late', async () => {
       const all: Life[] = [{ birth: 2, length: 8, parent: null, dies: true }]
       await using index = await indexOf(engine, runId => {
         const ticks = range(0, 14).map(tick => tickOf(runId, tick, { organisms: organismsAt(all, tick) }))
@@ -187,7 +187,7 @@ for (const engine of ENGINES) {
       )
     })
 
-    it('does not follow a circle for ever', async () => {
+    it('stops at a cycle', async () => {
       await using index = await indexOf(engine, runId => [
         [tickOf(runId, 0, { organisms: [organismOf(1, { parentId: 2 }), organismOf(2, { parentId: 1 })] })],
       ])

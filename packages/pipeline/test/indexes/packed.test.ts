@@ -8,7 +8,7 @@ import { cellsAt, flushInto, metadataOf, prepareIndex, tickOf } from './ticks.ts
 for (const engine of ENGINES) {
   describe(`the packed bytes of a tick, on ${engine.name}`, () => {
     for (const compression of ['zstd', 'none'] as const) {
-      it(`are those of the row and tell what they are: ${compression}`, async () => {
+      it(`are those of the row, with their compression: ${compression}`, async () => {
         await using place = await engine.fresh()
         const database = await place.open()
         const indexer = environmentIndexer({ strategy: singleBlob({ compression }) })
@@ -25,7 +25,7 @@ for (const engine of ENGINES) {
       })
     }
 
-    it('are the plain ones where the strategy has no others', async () => {
+    it('are uncompressed if the strategy has no others', async () => {
       await using place = await engine.fresh()
       const database = await place.open()
       await prepareIndex(database, metadataOf(place.runId), [environmentIndexer()])

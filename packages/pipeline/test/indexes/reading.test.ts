@@ -48,7 +48,7 @@ async function assertNothing(run: RunIndex): Promise<void> {
 
 for (const engine of ENGINES) {
   describe(`a run index that is read, on ${engine.name}`, () => {
-    it('has nothing that is not indexed yet, and sees it as soon as it is', async () => {
+    it('sees data as soon as it is indexed, and not before', async () => {
       await using place = await engine.fresh()
       const database = await place.open()
       await using run = await openRunIndex(place.address, place.runId)
@@ -106,7 +106,7 @@ for (const engine of ENGINES) {
       assert.deepEqual([set.flatIndex.length, emptied.length], [0, 0])
     })
 
-    it('counts its ticks rightly when two write into the same block at once', async () => {
+    it('counts its ticks correctly when two write into the same block at once', async () => {
       await using place = await engine.fresh()
       const [one, two] = await Promise.all([place.open(), place.open()])
       const [environment] = ALL

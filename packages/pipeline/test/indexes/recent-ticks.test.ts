@@ -6,7 +6,7 @@ import { RecentTicks } from '../../src/reading/recent-ticks.ts'
 const bytes = (length: number): Uint8Array => new Uint8Array(length)
 
 describe('ticks that were read lately', () => {
-  it('are kept as far as their bytes go, and the one used longest ago goes first', () => {
+  it('are kept within a byte limit, and the least recently used is evicted first', () => {
     const recent = new RecentTicks(100)
     for (const tick of [1, 2, 3]) recent.set(tick, bytes(30))
     assert.equal(recent.get(1)?.length, 30)
@@ -22,7 +22,7 @@ describe('ticks that were read lately', () => {
     )
   })
 
-  it('count once, however often one is set, and one that is too large for all is not kept', () => {
+  it('count once, however often they are set, and are not kept if too large', () => {
     const recent = new RecentTicks(100)
     for (let time = 0; time < 10; time++) recent.set(1, bytes(60))
     recent.set(2, bytes(40))

@@ -80,7 +80,7 @@ for (const engine of ENGINES) {
       assert.deepEqual(rounded(trimmed), rounded(ticks.map(tick => pointOf([tick], 1))))
     })
 
-    it('counts every tick once at every resolution, in whatever order ticks come and however often', async () => {
+    it('counts every tick once at every resolution, in whatever order and however often ticks arrive', async () => {
       await fc.assert(
         fc.asyncProperty(scenario, async ({ interval, parts, from, length, points }) => {
           await using place = await engine.fresh()
@@ -136,7 +136,7 @@ for (const engine of ENGINES) {
       )
     })
 
-    it('is the same to the last bit, in whatever order it was written', async () => {
+    it('is identical to the last bit, in whatever order it was written', async () => {
       const contents = async (parts: readonly (readonly number[])[]) => {
         await using place = await engine.fresh()
         const database = await place.open()

@@ -55,7 +55,7 @@ async function running(world: World, runId: string, options: EnvironmentOptions)
 
 for (const engine of ENGINES) {
   describe(`a strategy chosen by the configuration, on ${engine.name}`, () => {
-    it('is another for each run: ours, and one of a file beside the configuration', async () => {
+    it('may differ for each run: built-in, or from a file beside the configuration', async () => {
       await using world = await World.on(engine)
       const runs = [
         { runId: world.runId, options: { compression: 'none' } },
@@ -97,7 +97,7 @@ for (const engine of ENGINES) {
       assert.equal(await other.environment.cells(12), null)
     })
 
-    it('may change within a run, as may its settings: readers use what wrote each tick', async () => {
+    it('may change within a run, as may its settings: readers use the strategy that wrote each tick', async () => {
       await using world = await World.on(engine)
       await world.indexMetadata()
       const { runId } = world
@@ -130,13 +130,13 @@ for (const engine of ENGINES) {
   })
 }
 
-describe('a strategy that is none', () => {
+describe('an invalid strategy', () => {
   const problems = [
     ['./strategies/nowhere.ts', /nowhere\.ts: it could not be loaded/],
     ['./strategies/half.ts', /half\.ts: its default export is not a strategy/],
   ] as const
   for (const [strategy, problem] of problems) {
-    it(`is the service's failure, and says what is wrong: ${strategy}`, async () => {
+    it(`fails its service with the reason: ${strategy}`, async () => {
       await using world = await World.on(ENGINES[0] ?? assert.fail())
       await using pipeline = await running(world, world.runId, { strategy })
       const [failed] = pipeline.report.failed
@@ -161,7 +161,7 @@ describe('a strategy that is none', () => {
     await assert.rejects(loadEnvironmentStrategy('rows', PACKING, '.'), /strategy.*rows/)
   })
 
-  it('with options that ours does not take is refused too', async () => {
+  it('with options that the built-in one lacks is refused too', async () => {
     await assert.rejects(loadEnvironmentStrategy('single-blob', { ...PACKING, table: 'place' }, '.'), /table/)
     const own = await loadEnvironmentStrategy(join(import.meta.dirname, OWN), PACKING, '/elsewhere')
     assert.equal(own.name, 'row-per-cell')

@@ -89,7 +89,7 @@ describe('a tile', () => {
     assert.deepEqual(of({ from: [7, 3], to: [9, 4] }), [0, 3, 2, 0, 1, 4])
   })
 
-  it('refuses a region that is none, and says what to do', () => {
+  it('refuses an invalid region, and says what to do', () => {
     const refused: [Region, boolean, RegExp][] = [
       [{ from: [3, 0], to: [1, 1] }, false, /ends before it starts.*wrap/],
       [{ from: [-1, 0], to: [1, 1] }, false, /outside the world/],
@@ -123,7 +123,7 @@ describe('a tile', () => {
     assert.deepEqual(of([1, 0, 0, 0], [1, 0, 1, 1]), [0, 0, 0, 4])
   })
 
-  it('of the whole world, cell by cell, is what the cells say, for any part of any world', () => {
+  it('matches the cells, for any part of any world', () => {
     const sizes = fc.array(fc.integer({ min: 1, max: 6 }), { minLength: 1, maxLength: 3 })
     fc.assert(
       fc.property(
@@ -161,7 +161,7 @@ describe('a tile', () => {
 
 for (const engine of ENGINES) {
   describe(`a tile of an indexed tick, on ${engine.name}`, () => {
-    it('is made in a thread where the world is large, with the lineages of all owners', async () => {
+    it('is rendered in a thread if the world is large, with the lineages of all owners', async () => {
       await using place = await engine.fresh()
       const database = await place.open()
       const shape = [300, 200]

@@ -21,7 +21,7 @@ import { ticksOf } from '../storage/ticks.ts'
 import { ackedAre, World } from './world.ts'
 
 for (const engine of ENGINES) {
-  describe(`a batch that is not what it should be, on ${engine.name}`, () => {
+  describe(`an invalid batch, on ${engine.name}`, () => {
     it('a corrupt batch file is quarantined and dead-lettered, and the service continues', async () => {
       await using world = await World.on(engine)
       await world.indexMetadata()
@@ -138,7 +138,7 @@ for (const engine of ENGINES) {
       await world.assertIndexed({ batches: 1, ticks: 10 })
     })
 
-    it("another run's batches never come here, and reach that run's indexer", async () => {
+    it("batches of another run reach only that run's indexer", async () => {
       await using world = await World.on(engine)
       await world.indexMetadata()
       const other = makeRunId()

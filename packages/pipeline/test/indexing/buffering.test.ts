@@ -46,7 +46,7 @@ for (const engine of ENGINES) {
       assert.deepEqual(watched.flushes, [range(0, 30)])
     })
 
-    it('flushes by bytes, however few ticks they are', async () => {
+    it('flushes by bytes, however few ticks there are', async () => {
       await using world = await World.on(engine)
       await world.indexMetadata()
       await world.produce(1, 10)
@@ -72,7 +72,7 @@ for (const engine of ENGINES) {
       await world.assertIndexed({ batches: 3, ticks: 300 })
     })
 
-    it('on stop a batch that was read in part is not acked, and is indexed in whole by the next', async () => {
+    it('on stop a partly read batch is not acked, and is completely indexed by the next start', async () => {
       await using world = await World.on(engine)
       await world.indexMetadata()
       await world.produce(2, 100)

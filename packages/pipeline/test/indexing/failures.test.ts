@@ -23,7 +23,7 @@ async function lockIndex({ address, runId }: FreshIndex): Promise<AsyncDisposabl
 }
 
 for (const engine of ENGINES) {
-  describe(`what fails, on ${engine.name}`, () => {
+  describe(`a failure, on ${engine.name}`, () => {
     it('a failed flush leaves its batches unacked and nothing in the index, and the service running', async () => {
       await using world = await World.on(engine)
       await world.indexMetadata()
@@ -76,7 +76,7 @@ for (const engine of ENGINES) {
       assert.deepEqual(watched.flushes, [range(0, 20)])
     })
 
-    it('an index that another one holds locked, for longer than busyTimeout, is waited for', async () => {
+    it('waits for an index that is locked for longer than busyTimeout', async () => {
       await using world = await World.on(engine)
       await world.indexMetadata()
       const watched = await world.started({

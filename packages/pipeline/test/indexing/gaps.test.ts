@@ -35,7 +35,7 @@ for (const engine of ENGINES) {
       assert.deepEqual(await ledger.processedRanges(), [{ tickStart: 0, tickEnd: 34 }])
     })
 
-    it('begins with the first batch, whatever its tick, and takes what comes before it later', async () => {
+    it('begins with the first batch, whatever its tick, and takes earlier ones when they arrive', async () => {
       await using world = await World.on(engine)
       await world.indexMetadata()
       await world.write(20, 10)

@@ -5,7 +5,7 @@ import { until } from '../../../../testing/until.ts'
 // Inside: the indexers extend on a timer of their own, and the race with an acknowledgement needs one to hold.
 import { LeaseExtender } from '../../src/services/indexing/lease-extender.ts'
 
-describe('extending the leases of batches in hand', () => {
+describe('extending the leases of held batches', () => {
   it('ignores one that is being acknowledged, and reports an outage once', async () => {
     const noted: string[] = []
     using extender = new LeaseExtender(1, action => noted.push(action))

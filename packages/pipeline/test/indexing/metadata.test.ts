@@ -20,7 +20,7 @@ function metadataIndexer(world: World, options: Partial<MetadataIndexerOptions> 
 
 for (const engine of ENGINES) {
   describe(`metadata, on ${engine.name}`, () => {
-    it('gets from the topic into the index, once or again', async () => {
+    it('gets from the topic into the index, once or repeatedly', async () => {
       await using world = await World.on(engine)
       await world.announceMetadata(makeRunId())
       await world.announceMetadata()
@@ -41,7 +41,7 @@ for (const engine of ENGINES) {
       )
     })
 
-    it('is waited for: batches that were announced before are indexed when it is there', async () => {
+    it('is waited for: batches announced before are indexed when it arrives', async () => {
       await using world = await World.on(engine)
       await world.produce(2, 10)
       const watched = await world.started({ insertBatchSize: 20, metadata: { pollInterval: 10 } })
@@ -67,14 +67,14 @@ for (const engine of ENGINES) {
       assert.deepEqual([indexer.state, indexer.status().healthy], ['RUNNING', true])
     })
 
-    it('that is waited for does not keep the indexer from stopping', async () => {
+    it('does not keep the indexer from stopping while it waits', async () => {
       await using world = await World.on(engine)
       const { indexer } = await world.started({ metadata: { pollInterval: '1h' } })
       await indexer.stop()
       assert.equal(indexer.state, 'STOPPED')
     })
 
-    it('is not needed by an indexer that does without', async () => {
+    it('is not needed by an indexer without that component', async () => {
       await using world = await World.on(engine)
       await world.produce(1, 10)
       const watched = await world.started({
@@ -85,7 +85,7 @@ for (const engine of ENGINES) {
     })
   })
 
-  describe(`a run that is not given, on ${engine.name}`, () => {
+  describe(`an unspecified run, on ${engine.name}`, () => {
     it('is the newest that starts after the indexer', async () => {
       await using world = await World.on(engine)
       const now = Date.now()

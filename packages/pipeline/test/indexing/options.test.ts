@@ -49,7 +49,7 @@ describe('the options of an indexer', () => {
 })
 
 describe('how often a batch may fail', () => {
-  it('is for the dead letters to decide, so a source that gives up before them is refused', async () => {
+  it('is decided by the dead letters, so a source that gives up before is refused', async () => {
     using folder = temporaryFolder()
     const storage = await FileSystemStorage.open({ root: folder.path })
     const definition = { ...dummyIndexer, components: ['metadata', 'dlq'] } as const

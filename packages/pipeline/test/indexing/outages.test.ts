@@ -64,8 +64,8 @@ async function retriesOf(world: World, group = 'dummy'): Promise<number> {
 }
 
 for (const engine of ENGINES) {
-  describe(`an index that is away, on ${engine.name}`, () => {
-    it('is nobody’s fault: batches wait in hand, unhealthy and said, also where idempotency asks the index first', async () => {
+  describe(`an unavailable index, on ${engine.name}`, () => {
+    it('costs no attempt: batches stay claimed, and the indexer reports it, also with idempotency', async () => {
       await using world = await World.on(engine)
       await world.indexMetadata()
       await using index = await removableIndex(world.place)
@@ -206,8 +206,8 @@ for (const engine of ENGINES) {
     })
   })
 
-  describe(`a storage that is away, on ${engine.name}`, () => {
-    it('counts no failure, and everything is indexed when it is back', async () => {
+  describe(`an unavailable storage, on ${engine.name}`, () => {
+    it('counts no failure, and everything is indexed when it is available', async () => {
       await using world = await World.on(engine)
       await world.indexMetadata()
       const letters: DeadLetter[] = []
@@ -289,7 +289,7 @@ for (const engine of ENGINES) {
 }
 
 describe('an index file that is replaced', () => {
-  it('is opened again, and what is written goes into the new one', async () => {
+  it('is reopened, and writes go into the new one', async () => {
     const [sqlite] = ENGINES
     assert.ok(sqlite)
     await using world = await World.on(sqlite)

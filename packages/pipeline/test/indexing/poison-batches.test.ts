@@ -44,7 +44,7 @@ for (const engine of ENGINES) {
       await world.assertIndexed({ batches: 3, ticks: 30 })
     })
 
-    it('a dead letter that could not be kept is tried again with the batch, which is not acked before', async () => {
+    it('a dead letter that could not be stored is retried with the batch, which is not acked before', async () => {
       await using world = await World.on(engine)
       await world.indexMetadata()
       let letters = 0
@@ -62,7 +62,7 @@ for (const engine of ENGINES) {
       assert.equal(await world.unacked(), 0)
     })
 
-    it('kills are not held against the batch that was in hand', async () => {
+    it('kills do not count against the batch that was held', async () => {
       await using world = await World.on(engine, { lease: 50 })
       await world.indexMetadata()
       const setup = {
@@ -83,7 +83,7 @@ for (const engine of ENGINES) {
       await world.assertIndexed({ batches: 1, ticks: 10 })
     })
 
-    it('a success makes the failures before it forgotten', async () => {
+    it('a success clears earlier failures', async () => {
       await using world = await World.on(engine)
       await world.indexMetadata()
       const batch = await world.write(0, 10)

@@ -8,7 +8,7 @@ import { ackedAre, metric, World } from './world.ts'
 
 for (const engine of ENGINES) {
   describe(`redelivery on ${engine.name}`, () => {
-    it('gives the identical index, also when ticks come together in other flushes', async () => {
+    it('gives the identical index, also with other flush boundaries', async () => {
       await using world = await World.on(engine)
       await world.indexMetadata()
       const batches = [await world.write(0, 10), await world.write(10, 10), await world.write(20, 10)]
@@ -22,7 +22,7 @@ for (const engine of ENGINES) {
       await world.assertIndexed({ batches: 3, ticks: 30 })
     })
 
-    it('a batch that comes twice within one buffer is flushed in two flushes', async () => {
+    it('a batch that arrives twice within one buffer is flushed twice', async () => {
       await using world = await World.on(engine)
       await world.indexMetadata()
       const batch = await world.write(0, 10)

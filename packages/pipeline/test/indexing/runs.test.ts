@@ -63,7 +63,7 @@ for (const engine of ENGINES) {
       await world.assertIndexed({ batches: 1, ticks: 10 })
     })
 
-    it('have their metadata apart, too', async () => {
+    it('have separate metadata, too', async () => {
       await using world = await World.on(engine)
       const other = makeRunId()
       const { storage, tidemark, runId, place } = world
@@ -79,7 +79,7 @@ for (const engine of ENGINES) {
     })
   })
 
-  describe(`a run that goes on, on ${engine.name}`, () => {
+  describe(`a continued run, on ${engine.name}`, () => {
     it('indexes what was missing, and reads nothing else, although its group is gone', async () => {
       await using world = await World.on(engine)
       await world.indexMetadata()

@@ -18,7 +18,7 @@ for (const engine of ENGINES) {
       assert.equal(outcomes.filter(outcome => outcome === 'held').length, 29)
     })
 
-    it('are kept apart for each indexer, and listed by its name', async () => {
+    it('are separate for each indexer, and listed by its name', async () => {
       await using place = await engine.fresh()
       const database = await place.open()
       for (const indexer of ['b', 'A', 'a.b']) await BatchLedger.open(database, { indexer, samplingInterval: 2 })
@@ -117,7 +117,7 @@ for (const engine of ENGINES) {
       assert.equal(await ledger.claimNext('indexer-2'), null)
     })
 
-    it('begins the time of a claim anew when it is extended', async () => {
+    it('restarts the time of a claim when it is extended', async () => {
       await using place = await engine.fresh()
       const ledger = await openLedger(await place.open())
       const held = await claim(ledger, nth(0))

@@ -54,7 +54,7 @@ for (const engine of ENGINES) {
       assert.equal(await ledger.claimNext('indexer-1'), null)
     })
 
-    it('are not made by a predecessor that is still being processed, or has failed', async () => {
+    it('are not caused by a predecessor that is still being processed, or has failed', async () => {
       await using place = await engine.fresh()
       const ledger = await openLedger(await place.open())
       const first = await claim(ledger, nth(0))
@@ -65,7 +65,7 @@ for (const engine of ENGINES) {
       assert.deepEqual(await ledger.processedRanges(), [])
     })
 
-    it('release all that waited when they fill, in whatever order batches arrive', async () => {
+    it('release all waiting batches when they fill, in whatever order batches arrive', async () => {
       await using place = await engine.fresh()
       const ledger = await openLedger(await place.open())
       const released: unknown[] = []
@@ -93,7 +93,7 @@ for (const engine of ENGINES) {
       assert.deepEqual(await gapsOf(ledger), [[3000, 3990]])
     })
 
-    it('shrink from both ends and split, and were noticed when they were noticed', async () => {
+    it('shrink from both ends and split, and keep the time they were noticed', async () => {
       await using place = await engine.fresh()
       const ledger = await openLedger(await place.open())
       await process(ledger, nth(0))
@@ -121,7 +121,7 @@ for (const engine of ENGINES) {
       assert.deepEqual(await ledger.processedRanges(), [{ tickStart: 0, tickEnd: 2000 }])
     })
 
-    it('are the ticks of the grid where a batch starts beside it', async () => {
+    it('are the ticks of the grid if a batch starts off it', async () => {
       await using place = await engine.fresh()
       const ledger = await openLedger(await place.open())
       await process(ledger, nth(0))
@@ -129,7 +129,7 @@ for (const engine of ENGINES) {
       assert.deepEqual(await gapsOf(ledger), [[1000, 1000]])
     })
 
-    it('are reported as permanent once, to one, after gapWarningTimeout', async () => {
+    it('are reported as permanent once, to one instance, after gapWarningTimeout', async () => {
       await using place = await engine.fresh()
       const ledgers = await Promise.all(
         [1, 2].map(async () => openLedger(await place.open(), { gapWarningTimeout: '1m' })),
@@ -155,7 +155,7 @@ for (const engine of ENGINES) {
       assert.deepEqual(permanent.toSorted(), [0, 1])
     })
 
-    it('are reported again for no part that was reported', async () => {
+    it('are not reported again for a part that was reported', async () => {
       await using place = await engine.fresh()
       const ledger = await openLedger(await place.open())
       await process(ledger, nth(0))

@@ -35,7 +35,7 @@ describe('the metrics of a ledger', () => {
 })
 
 describe('the rate of claims that succeed', () => {
-  it('counts a batch that was handed out again as tried, so that it never passes 1', async () => {
+  it('counts a redelivered batch as an attempt, so that it never exceeds 1', async () => {
     await using place = await (ENGINES[0] ?? assert.fail()).fresh()
     const ledger = await openLedger(await place.open())
     let held = await claim(ledger, nth(0))
@@ -54,7 +54,7 @@ describe('the rate of claims that succeed', () => {
 
 for (const engine of ENGINES) {
   describe(`counts on ${engine.name}`, () => {
-    it('are read from one row, and ranges from as many as there are holes, however many batches there were', async () => {
+    it('are read from one row, and ranges from one row per gap, however many batches there were', async () => {
       await using place = await engine.fresh()
       const ledger = await openLedger(await place.open())
       for (let index = 0; index < 50; index++) await ledger.complete(await claim(ledger, nth(index)))

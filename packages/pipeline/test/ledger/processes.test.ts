@@ -28,7 +28,7 @@ for (const engine of ENGINES) {
       assert.deepEqual(await ledger.processedRanges(), [{ tickStart: 0, tickEnd: BATCHES * 1_000 - 10 }])
     })
 
-    it('one that is killed at work loses its batch to another when its time is over', async () => {
+    it('a killed one loses its batch to another when its claim expires', async () => {
       await using place = await engine.fresh()
       const ledger = await openLedger(await place.open())
       await using victim = start(place, 'victim', true)

@@ -5,7 +5,7 @@ import { LatencyWindow } from '../../src/metrics/latency-window.ts'
 import { RateWindow } from '../../src/metrics/rate-window.ts'
 
 describe('a latency window', () => {
-  it('returns percentiles that are never too low, and within a fifth', () => {
+  it('returns percentiles that are never too low, and accurate to a fifth', () => {
     const window = new LatencyWindow({ clock: () => 0 })
     for (let ms = 1; ms <= 1_000; ms++) window.record(ms)
     const { count, average, p50, p95, p99 } = window.snapshot()
@@ -44,7 +44,7 @@ describe('a latency window', () => {
 })
 
 describe('a rate window', () => {
-  it('counts over the window, and over its own life while that is shorter', () => {
+  it('counts over the window, or over its own lifetime if that is shorter', () => {
     let now = 0
     const window = new RateWindow({ windowMs: 10_000, clock: () => now })
     window.add(100)

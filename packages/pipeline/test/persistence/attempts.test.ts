@@ -27,7 +27,7 @@ async function timesOf(options: Parameters<typeof retryPolicy>[1], signal = new 
 }
 
 describe('attempts', () => {
-  it('wait twice as long each time, up to the longest wait', async () => {
+  it('wait twice as long each time, up to the maximum', async () => {
     const { times, failure } = await timesOf({ maxRetries: 5, initialBackoff: '20ms', maxBackoff: '100ms' })
     assert.equal(failure.retries, 5)
     const waits = times.slice(1).map((time, slot) => time - (times[slot] ?? 0))
@@ -37,7 +37,7 @@ describe('attempts', () => {
     }
   })
 
-  it('end with the last error, how often it was tried again, and since when', async () => {
+  it('end with the last error, the number of retries and the first failure', async () => {
     const before = Date.now()
     const { failure } = await timesOf({ maxRetries: 2, initialBackoff: '5ms' })
     assert.equal(failure.error.message, 'It never works')
@@ -55,7 +55,7 @@ describe('attempts', () => {
     assert.deepEqual(await attempt(work, retryPolicy('retry', { maxRetries: 0 }), context), { value: 4 })
   })
 
-  it('are one after an abort, and one more where it comes while waiting', async () => {
+  it('are one after an abort, and one more if it aborts while waiting', async () => {
     assert.equal((await timesOf({ initialBackoff: '1h' }, AbortSignal.abort())).times.length, 1)
     assert.equal((await timesOf({ initialBackoff: '1h', maxBackoff: '1h' }, AbortSignal.timeout(20))).times.length, 2)
   })

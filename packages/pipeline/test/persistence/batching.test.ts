@@ -8,7 +8,7 @@ import { range, ticksOf } from '../storage/ticks.ts'
 import { metric, Workbench, withMethods } from './workbench.ts'
 
 describe('a batch', () => {
-  it('is written when it has the most ticks', async () => {
+  it('is written when it has the maximum number of ticks', async () => {
     await using bench = await Workbench.open()
     const service = bench.persistence({ maxBatchSize: 10 })
     await service.start()
@@ -20,7 +20,7 @@ describe('a batch', () => {
     ])
   })
 
-  it('is written when it has the most bytes', async () => {
+  it('is written when it has the maximum number of bytes', async () => {
     await using bench = await Workbench.open()
     const ticks = ticksOf(range(0, 7), { genomeBytes: 10_000 })
     const service = bench.persistence({ maxBatchBytes: 35_000 })
@@ -80,7 +80,7 @@ describe('a batch', () => {
     assert.equal((await bench.announced()).length, 4)
   })
 
-  it('is the last one where the queue is closed, and the service ends', async () => {
+  it('is the last one if the queue is closed, and the service ends', async () => {
     await using bench = await Workbench.open()
     const service = bench.persistence()
     await service.start()
@@ -91,7 +91,7 @@ describe('a batch', () => {
     assert.deepEqual(await bench.ticks(), range(0, 5))
   })
 
-  it('is announced after it is stored, with what it holds', async () => {
+  it('is announced after it is stored, with its contents', async () => {
     await using bench = await Workbench.open()
     const service = bench.persistence({ maxBatchSize: 4 })
     await service.start()
@@ -106,7 +106,7 @@ describe('a batch', () => {
     assert.equal((await bench.storage.readBatch(storageKey)).length, 4)
   })
 
-  it('has its ticks in order, whatever order they came in', async () => {
+  it('has its ticks in order, whatever order they arrived in', async () => {
     await using bench = await Workbench.open()
     const service = bench.persistence({ maxBatchSize: 4 })
     await service.start()
@@ -162,7 +162,7 @@ describe('instances that compete for one queue', () => {
 })
 
 describe('memory', () => {
-  it('holds the bytes of one batch beside the queue: a producer that is faster waits', async () => {
+  it('is bounded by one batch beside the queue: a faster producer waits', async () => {
     await using bench = await Workbench.open()
     const queue = new BoundedQueue<EncodedTick>({
       maxItems: 1_000,

@@ -7,7 +7,7 @@ import { RUN_ID } from '../arbitraries.ts'
 import { range, ticksOf } from '../storage/ticks.ts'
 import { metric, Workbench, withMethods } from './workbench.ts'
 
-describe('a tick that comes again', () => {
+describe('a duplicate tick', () => {
   it('in the same batch is counted and left out', async () => {
     await using bench = await Workbench.open()
     const service = bench.persistence({ maxBatchSize: 6 })
@@ -73,7 +73,7 @@ describe('a tick that comes again', () => {
     assert.equal(await bench.deadLetters.count(), 0)
   })
 
-  it('of another run is none', async () => {
+  it('of another run is not a duplicate', async () => {
     await using bench = await Workbench.open()
     const other = makeRunId()
     const service = bench.persistence({ maxBatchSize: 5 })

@@ -34,7 +34,7 @@ function lockTopics(bench: Workbench): Disposable {
 const ONE_LONG_RETRY = { maxRetries: 1_000, initialBackoff: '5ms', maxBackoff: '20ms' } as const
 
 describe('a storage that fails', () => {
-  it('for a while is tried again until it works', async () => {
+  it('temporarily is retried until it works', async () => {
     await using bench = await Workbench.open()
     const obstacle = block(bench)
     const service = bench.persistence({ maxBatchSize: 5, retry: ONE_LONG_RETRY })
@@ -231,7 +231,7 @@ describe('dead letters that fail as well', () => {
   })
 })
 
-describe('a tick that no storage takes', () => {
+describe('a tick that no storage accepts', () => {
   it('goes to the dead letters alone, because of its size', async () => {
     await using bench = await Workbench.open()
     const storage = await FileSystemStorage.open({ root: join(bench.folder.path, 'storage'), maxTickBytes: 5_000 })
@@ -259,7 +259,7 @@ describe('a tick that no storage takes', () => {
 })
 
 describe('a notification that fails', () => {
-  it('for a while is tried again', async () => {
+  it('temporarily is retried', async () => {
     await using bench = await Workbench.open({ busyTimeout: '10ms' })
     const service = bench.persistence({ maxBatchSize: 5, notifyRetry: ONE_LONG_RETRY })
     await service.start()

@@ -22,7 +22,7 @@ describe('metadata', () => {
     ['as they are', METADATA],
     ['encoded', { bytes: encodeMetadata(METADATA) }],
   ] as const) {
-    it(`are stored and announced (${form})`, async () => {
+    it(`is stored and announced (${form})`, async () => {
       await using bench = await Workbench.open()
       const service = bench.metadataPersistence()
       await service.start()
@@ -35,7 +35,7 @@ describe('metadata', () => {
     })
   }
 
-  it('that come twice are stored and announced once', async () => {
+  it('that arrives twice is stored and announced once', async () => {
     await using bench = await Workbench.open()
     const service = bench.metadataPersistence()
     await service.start()
@@ -46,7 +46,7 @@ describe('metadata', () => {
     assert.equal((await bench.announcedMetadata()).length, 1)
   })
 
-  it('wait for a storage that fails for a while', async () => {
+  it('waits for a storage that fails temporarily', async () => {
     await using bench = await Workbench.open()
     const path = join(bench.folder.path, 'storage', RUN_ID)
     writeFileSync(path, 'in the way')
@@ -60,7 +60,7 @@ describe('metadata', () => {
     assert.equal(await bench.deadLetters.count(), 0)
   })
 
-  it('that cannot be stored go to the dead letters, and those after them are stored', async () => {
+  it('that cannot be stored is dead-lettered, and the next is stored', async () => {
     await using bench = await Workbench.open()
     const service = bench.metadataPersistence()
     await service.start()
@@ -76,7 +76,7 @@ describe('metadata', () => {
     assert.equal((await bench.storage.readMetadata(RUN_ID))?.seed, '42')
   })
 
-  it('in the queue at a stop are stored', async () => {
+  it('in the queue at a stop is stored', async () => {
     await using bench = await Workbench.open()
     const service = bench.metadataPersistence()
     await service.start()

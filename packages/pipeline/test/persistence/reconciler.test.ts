@@ -136,7 +136,7 @@ describe('announcements', () => {
     assert.equal(reconciler.status().metrics.quarantined, 0)
   })
 
-  it('does not hide a file that comes into an old folder', async () => {
+  it('does not hide a file added to an old folder', async () => {
     await using bench = await Workbench.open()
     for (const tick of range(0, 5, 100_000)) await bench.storage.writeBatch(batchOf(ticksOf([tick, tick + 5])))
     const reconciler = bench.reconciler({ interval: '5ms' })
@@ -148,7 +148,7 @@ describe('announcements', () => {
     assert.equal((await bench.announced()).length, 6)
   })
 
-  it('is kept in mind by the topic for ever', async () => {
+  it('is remembered by the topic for ever', async () => {
     await using bench = await Workbench.open()
     await bench.topics.configureTopic(TOPIC, { semantics: 'pub-sub', dedupeWindow: '7d' })
     await storeBatches(bench, 1)
@@ -221,7 +221,7 @@ describe('a reconciler', () => {
     assert.equal((await bench.announced()).length, 3)
   })
 
-  it('leaves no group that holds the topic back', async () => {
+  it('leaves no group that pins messages', async () => {
     await using bench = await Workbench.open()
     await storeBatches(bench, 1)
     const reconciler = bench.reconciler()

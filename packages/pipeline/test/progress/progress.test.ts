@@ -37,7 +37,7 @@ const untilIndexed = async (pipeline: Pipeline): Promise<void> => {
 }
 
 describe("a pipeline's progress", () => {
-  it('has the ticks that were made, stored and indexed, by each indexer', async () => {
+  it('has the ticks produced, stored and indexed by each indexer', async () => {
     using folder = temporaryFolder()
     await using pipeline = await runConfig(smallAndFast(folder.path))
     await untilIndexed(pipeline)

@@ -38,7 +38,7 @@ describe('a put', () => {
     await fourth
   })
 
-  it('waits while there are too many bytes, and a small one does not pass a large one', async () => {
+  it('waits while there are too many bytes, and a small one does not overtake a large one', async () => {
     const queue = queueOf({ maxBytes: 10 })
     await queue.put(8)
     const large = queue.put(5)
@@ -51,7 +51,7 @@ describe('a put', () => {
     assert.deepEqual(await queue.drain(9, NOW), [5, 1])
   })
 
-  it('of more bytes than there ever is room for is refused at once', async () => {
+  it('larger than the whole queue is refused at once', async () => {
     const queue = queueOf({ maxBytes: 10 })
     await assert.rejects(queue.put(11), ItemTooLargeError)
     await queue.put(10)
@@ -85,7 +85,7 @@ describe('a drain', () => {
     assert.deepEqual(await draining, [1, 2, 3])
   })
 
-  it('returns what came until the timeout', async () => {
+  it('returns what arrived until the timeout', async () => {
     const queue = queueOf()
     await queue.put(1)
     assert.deepEqual(await queue.drain(3, { timeout: 20 }), [1])
@@ -100,7 +100,7 @@ describe('a drain', () => {
     assert.equal(queue.metrics.peakItems, 2)
   })
 
-  it('stops before the item that is too many bytes, but takes a first one of any size', async () => {
+  it('stops before the item that exceeds the bytes, but takes a first one of any size', async () => {
     const queue = queueOf()
     for (const item of [4, 4, 4, 50, 1]) await queue.put(item)
     assert.deepEqual(await queue.drain(9, { ...LONG, maxBytes: 10 }), [4, 4])
@@ -119,7 +119,7 @@ describe('a drain', () => {
     assert.deepEqual(await queue.drain(3, { ...LONG, signal: AbortSignal.abort() }), [])
   })
 
-  it('waits for the one before it, so that neither has gaps', async () => {
+  it('waits for the previous drain, so that neither has gaps', async () => {
     const queue = queueOf()
     const first = queue.drain(3, LONG)
     const second = queue.drain(2, LONG)
@@ -132,7 +132,7 @@ describe('a drain', () => {
     assert.deepEqual(await third, [6])
   })
 
-  it('takes nothing that came for the one before it, even if it looks first', async () => {
+  it('takes nothing that belongs to the previous drain', async () => {
     const queue = queueOf()
     const first = queue.drain(3, LONG)
     assert.ok(queue.tryPut(1) && queue.tryPut(2))

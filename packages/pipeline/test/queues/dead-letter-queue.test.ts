@@ -81,7 +81,7 @@ for (const [engine, place] of Object.entries(PLACES)) {
       assert.deepEqual((await queue.list()).map(textOf), ['a'])
     })
 
-    it('are listed without being claimed: a look costs no attempt and hides nothing', async () => {
+    it('are listed without being claimed: listing costs no attempt and hides nothing', async () => {
       await using at = await place()
       await using topics = await openAt(at.url)
       const queue = await DeadLetterQueue.open(topics)
@@ -111,7 +111,7 @@ for (const [engine, place] of Object.entries(PLACES)) {
       assert.ok((group?.heartbeatTimeoutMs ?? 0) > 99 * 365 * 86_400_000)
     })
 
-    it('of a topic that was made as a queue, and never had one, are kept in it all the same', async () => {
+    it('of a topic created as a queue, which never had one, are kept in it too', async () => {
       await using at = await place()
       await using topics = await openAt(at.url)
       await topics.configureTopic('old', { semantics: 'queue' })
@@ -126,7 +126,7 @@ for (const [engine, place] of Object.entries(PLACES)) {
       })
     })
 
-    it('can be larger together than one transaction takes', async () => {
+    it('can be larger together than one transaction', async () => {
       await using at = await place()
       await using topics = await openAt(at.url)
       const queue = await DeadLetterQueue.open(topics)

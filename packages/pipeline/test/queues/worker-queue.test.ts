@@ -43,7 +43,7 @@ function produce(sizes: readonly number[], limits: QueueLimits, end: 'close' | '
 }
 
 describe('a queue between threads', () => {
-  it('brings every tick, in order and whole, and ends', async () => {
+  it('delivers every tick, in order and complete, and ends', async () => {
     const sizes = range(0, 200).map(tick => (tick * 37) % 5_000)
     await using production = produce(sizes, { maxItems: 7, maxBytes: 20_000 })
     const ticks: EncodedTick[] = []

@@ -9,7 +9,7 @@ const MINUTE_MS = 60_000
 
 for (const engine of ENGINES) {
   describe(`the lease of an indexer, on ${engine.name}`, () => {
-    it('is that of its own group, and leaves the topic and other groups as they are', async () => {
+    it('applies to its own group only', async () => {
       await using world = await World.on(engine)
       await world.indexMetadata()
       await world.produce(1, 10)

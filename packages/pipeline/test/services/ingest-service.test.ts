@@ -50,7 +50,7 @@ const MALFORMED = ((): Uint8Array => {
   return Buffer.concat([beforeCells, Uint8Array.of(0x22, 9, 0x0a, 3, 1, 1, 1, 0x12, 2, 1, 1)])
 })()
 
-describe('the door of an ingest', () => {
+describe('the checks of an ingest', () => {
   const OTHER = '20260101-00000000-00000000-0000-4000-8000-000000000009'
   const refused: readonly [what: string, bad: Uint8Array, why: RegExp][] = [
     [
@@ -81,7 +81,7 @@ describe('the door of an ingest', () => {
     })
   }
 
-  it('knows the world of a run from the storage, where it has been there before', async () => {
+  it('knows the world of a run from the storage, if it was stored before', async () => {
     using folder = temporaryFolder()
     const storage = await FileSystemStorage.open({ root: join(folder.path, 'storage') })
     await storage.writeMetadata(METADATA)
@@ -175,7 +175,7 @@ describe('ingest of a file', () => {
     ['empty', Buffer.concat([good, varint(0)]), /is not a tick: /],
   ]
   for (const [what, content, problem] of BAD) {
-    it(`says where a message is ${what}; what came before it was handed on`, async () => {
+    it(`reports the position of a message that is ${what}, and accepts everything before it`, async () => {
       using folder = temporaryFolder()
       const { service, ticks: queue } = ingesting(content, folder.path)
       await service.start()
@@ -190,7 +190,7 @@ describe('ingest of a file', () => {
     })
   }
 
-  it('that is not there is an error of the service', async () => {
+  it('that does not exist is an error of the service', async () => {
     using folder = temporaryFolder()
     const { service } = ingesting(good, folder.path, { input: join(folder.path, 'nothing') })
     await service.start()
@@ -256,7 +256,7 @@ describe('ingest of standard input', () => {
     assert.equal(output(), 'tick 0\ntick 1\ntick 2\nSTOPPED\n')
   })
 
-  it('stops while nothing comes', async () => {
+  it('stops while it waits for input', async () => {
     using process = run()
     const { child, output } = process
     child.stdin.write(delimited(bytesOf(ticksOf([0]))))

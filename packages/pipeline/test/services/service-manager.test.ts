@@ -94,7 +94,7 @@ describe('the services of a pipeline', () => {
     assert.deepEqual(journal, ['start a'])
   })
 
-  it('start once also without a manager, and a stop while they start is heard', async () => {
+  it('start once also without a manager, and can be stopped while they start', async () => {
     const journal: string[] = []
     const probe = new Probe('a', journal)
     await Promise.all([probe.start(), probe.start()])
@@ -104,7 +104,7 @@ describe('the services of a pipeline', () => {
     assert.equal(probe.state, 'STOPPED')
   })
 
-  it('are refused under a name that none has', async () => {
+  it('are refused under an unknown name', async () => {
     await using manager = managerOf(probes([], { a: {}, b: {} }))
     await assert.rejects(manager.start('x'), UnknownServiceError)
     await assert.rejects(manager.restart('x'), /There is no service 'x'\. There is: a, b/)
@@ -112,7 +112,7 @@ describe('the services of a pipeline', () => {
 })
 
 describe('a service that hangs', () => {
-  it('is left behind in ERROR after its time to stop, and the others stop', async () => {
+  it('is abandoned in ERROR after its stop timeout, and the others stop', async () => {
     const journal: string[] = []
     const manager = managerOf(probes(journal, { a: {}, hung: { hangOnStop: true }, c: {} }), { stopTimeoutMs: 50 })
     await manager.start()
@@ -169,7 +169,7 @@ describe('a failure of one service', () => {
     )
   })
 
-  it('when it is built is on that service alone', async () => {
+  it('when it is built affects only that service', async () => {
     let builds = 0
     const journal: string[] = []
     const plan = {

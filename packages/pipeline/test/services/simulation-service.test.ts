@@ -65,7 +65,7 @@ describe('the simulation as a service', () => {
     assert.deepEqual([metrics.tick, metrics.ticks], [20, 5])
   })
 
-  it('is well once its last state is saved, whatever became of those before', async () => {
+  it('is healthy once its last state is saved, even if earlier saves failed', async () => {
     using folder = temporaryFolder()
     const { service } = serviceIn(folder.path, { saveInterval: 1, ticksPerSecond: 100 })
     await service.start()
@@ -83,7 +83,7 @@ describe('the simulation as a service', () => {
     assert.deepEqual([service.state, service.status().healthy, service.status().errors], ['STOPPED', true, []])
   })
 
-  it('makes a run id, and another for another run', async () => {
+  it('creates a run id, and another for another run', async () => {
     using folder = temporaryFolder()
     const ids = new Set<string | undefined>()
     for (const _ of [1, 2]) {
@@ -138,7 +138,7 @@ describe('the simulation as a service', () => {
 
 describe('a run that was stopped', () => {
   for (const samplingInterval of [1, 3]) {
-    it(`goes on exactly, tick for tick, also where its queue was full (every ${samplingInterval})`, async () => {
+    it(`continues exactly, tick for tick, even if its queue was full (every ${samplingInterval})`, async () => {
       using folder = temporaryFolder()
       const given = { maxTicks: 90, samplingInterval, resume: 'newest' } as const
       const expected = await wholeRun(folder.path, given)
@@ -176,7 +176,7 @@ describe('a run that was stopped', () => {
     )
   })
 
-  it("is found as the newest with the same settings; other worlds' runs are passed over", async () => {
+  it('is found as the newest with the same settings; runs of other worlds are skipped', async () => {
     using folder = temporaryFolder()
     const older = makeRunId(Date.now() - 60_000)
     for (const given of [
@@ -225,7 +225,7 @@ describe('a run that was killed', () => {
     ['everything', [[0, 60]], () => false],
   ]
   for (const [what, stored, isMissing] of HOLES) {
-    it(`when ${what} was stored makes the missing ticks, the same as before, and no other`, async () => {
+    it(`when ${what} was stored produces exactly the missing ticks`, async () => {
       using folder = temporaryFolder()
       const { made, given } = await killedRun(folder.path, stored)
       const again = serviceIn(folder.path, given)
@@ -243,7 +243,7 @@ describe('a run that was killed', () => {
     [58, 0],
     [57, 58],
   ] as const) {
-    it(`at tick 59, with all up to ${storedUpTo} stored, passes over ${passedOver} ticks and leaves none out`, async () => {
+    it(`at tick 59, with all up to ${storedUpTo} stored, skips ${passedOver} ticks and leaves none out`, async () => {
       using folder = temporaryFolder()
       const storage = await FileSystemStorage.open({ root: join(folder.path, 'storage') })
       const first = serviceIn(folder.path, { maxTicks: 59, saveInterval: '1h', storage })

@@ -151,7 +151,7 @@ describe('a service whose environment is unavailable', () => {
     assert.deepEqual(states, ['STARTING', 'RUNNING'])
   })
 
-  it('when it starts stops at once, also while its surroundings do not answer, and starts again', async () => {
+  it('when it starts stops at once, also while its environment does not answer, and starts again', async () => {
     const service = new Obedient('obedient', SILENT)
     service.preparing = () => Promise.reject(AWAY)
     await service.start()

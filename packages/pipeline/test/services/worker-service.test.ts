@@ -47,7 +47,7 @@ async function misbehave(way: string, logger = SILENT): Promise<Pipeline> {
 }
 
 describe('a simulation in a thread', () => {
-  it('brings every tick, in order, through a small queue, and ends', async () => {
+  it('delivers every tick, in order, through a small queue, and ends', async () => {
     using folder = temporaryFolder()
     await using pipeline = await simulating(folder.path, { maxTicks: 500 }, { maxItems: 5 })
     assert.deepEqual(pipeline.report.failed, [])
@@ -90,7 +90,7 @@ describe('a simulation in a thread', () => {
     assert.equal(new Set(ticks.map(({ runId }) => runId)).size, 1)
   })
 
-  it('is not allowed for what takes from a queue', async () => {
+  it('is not allowed for a service that drains a queue', async () => {
     await using pipeline = await runConfig({
       resources: { queues: { ticks: {} } },
       services: {
@@ -132,7 +132,7 @@ describe('a thread that', () => {
     assert.equal(stateOf(pipeline, 'bad'), 'ERROR')
   })
 
-  it('hangs is ended when its time to stop is up', async () => {
+  it('hangs is ended after its stop timeout', async () => {
     await using pipeline = await misbehave('hang')
     await pipeline.services.stop('bad', { timeoutMs: 100 })
     assert.equal(stateOf(pipeline, 'bad'), 'ERROR')
@@ -163,7 +163,7 @@ describe('a thread that', () => {
     await until(() => statusOf(pipeline).metrics.isHere === 1, { what: 'its metrics' })
   })
 
-  it('logs is heard here', async () => {
+  it('logs to the outside', async () => {
     const lines: unknown[] = []
     const logger = { ...SILENT, warn: (fields: object, message: string) => void lines.push([fields, message]) }
     await using _pipeline = await runConfig(
@@ -175,7 +175,7 @@ describe('a thread that', () => {
   })
 })
 
-it('a checked configuration can go to a thread', () => {
+it('a checked configuration can be sent to a thread', () => {
   const config = checkConfig({ services: { a: { type: MISBEHAVING } } }, '/x')
   assert.deepEqual(structuredClone(config), config)
 })

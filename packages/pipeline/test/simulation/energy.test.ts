@@ -8,7 +8,7 @@ import { RUN, smallWorlds } from './worlds.ts'
 const CORE = 4
 
 describe('energy', () => {
-  it('is neither made nor lost, in any tick of any world', () => {
+  it('is neither created nor lost, in any tick of any world', () => {
     fc.assert(
       fc.property(smallWorlds, options => {
         const simulation = createSimulation(options)

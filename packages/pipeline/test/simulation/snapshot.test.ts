@@ -70,7 +70,7 @@ describe('lives', () => {
 })
 
 describe('the metadata', () => {
-  it('say how to make the same world again', () => {
+  it('say how to recreate the same world', () => {
     const simulation = createSimulation({ seed: 'again', shape: [20, 10], topology: 'bounded', startedAt: 5 })
     const metadata = simulation.metadata(RUN, 10)
     assert.deepEqual(

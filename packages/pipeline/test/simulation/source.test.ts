@@ -161,7 +161,7 @@ describe('a stopped source', () => {
   })
 
   for (const samplingInterval of [1, 7]) {
-    it(`goes on from its saved state as if it had never stopped, sampling every ${samplingInterval}`, async () => {
+    it(`continues from its saved state as if it had never stopped, sampling every ${samplingInterval}`, async () => {
       const stop = new AbortController()
       const sink = collector()
       const simulation = createSimulation(world)

@@ -9,7 +9,7 @@ import { fingerprint, RUN, smallWorlds, stepMany } from './worlds.ts'
 const ticks = fc.integer({ min: 0, max: 150 })
 
 describe('a saved state', () => {
-  it('has the same present and the same future, whatever the world and the tick', () => {
+  it('restores the same present and future, whatever the world and the tick', () => {
     fc.assert(
       fc.property(smallWorlds, ticks, ticks, (options, before, after) => {
         const original = stepMany(createSimulation(options), before)
@@ -61,7 +61,7 @@ describe('a saved state', () => {
   })
 })
 
-describe('bytes that are no usable state', () => {
+describe('unusable state bytes', () => {
   const simulation = stepMany(createSimulation({ seed: 'damage', shape: [12, 12] }), 40)
   const state = simulation.saveState()
   const before = fingerprint(simulation.snapshot(RUN))

@@ -34,7 +34,7 @@ for (const compression of ['zstd', 'none'] as const) {
       assert.deepEqual(readdirSync(join(folder.path, '.incoming')), [])
     })
 
-    it('streams in and out, also ticks that lie across the borders of its buffers', async () => {
+    it('streams in and out, also ticks across buffer boundaries', async () => {
       using folder = temporaryFolder()
       const storage = await FileSystemStorage.open({ root: folder.path, compression })
       async function* ticks(): AsyncGenerator<EncodedTick> {
@@ -144,7 +144,7 @@ describe('compression', () => {
   })
 })
 
-describe('ticks that are no batch', () => {
+describe('ticks that do not form a batch', () => {
   const otherRun = makeRunId()
   const wrong: Record<string, [EncodedTick[], RegExp]> = {
     'none at all': [[], /there are none/],
@@ -171,7 +171,7 @@ describe('ticks that are no batch', () => {
     })
   }
 
-  it('that are more or fewer than was said are refused', async () => {
+  it('whose number differs from the description are refused', async () => {
     using folder = temporaryFolder()
     const storage = await FileSystemStorage.open({ root: folder.path })
     const said = { runId: RUN_ID, tickStart: 1, tickEnd: 3, tickCount: 3 }

@@ -15,7 +15,7 @@ const script = (name: string): string => join(import.meta.dirname, 'scripts', na
 
 describe('a writer that is killed', () => {
   for (const compression of ['zstd', 'none']) {
-    it(`leaves whole batches, all it said it stored, and nothing else (${compression})`, async () => {
+    it(`leaves only complete batches, including all that it reported as stored (${compression})`, async () => {
       using folder = temporaryFolder()
       const storage = await FileSystemStorage.open({ root: folder.path })
       const said = new Set<string>()
@@ -35,7 +35,7 @@ describe('a writer that is killed', () => {
     })
   }
 
-  it('leaves files that go when they are old, and not before', async () => {
+  it('leaves temporary files that are removed only when they are old', async () => {
     using folder = temporaryFolder()
     const incoming = join(folder.path, '.incoming')
     let left: string[] = []
@@ -83,7 +83,7 @@ describe('a full disk', () => {
     })
   }
 
-  it('by a limit on the size of files is the same', () => {
+  it('because of a file size limit is the same', () => {
     using folder = temporaryFolder()
     const limited = `trap '' XFSZ; ulimit -f 1000; exec ${command} '${folder.path}'`
     const { stdout, stderr } = spawnSync('sh', ['-c', limited], { encoding: 'utf8', env: environment() })
@@ -94,7 +94,7 @@ describe('a full disk', () => {
 
 describe('memory', () => {
   for (const compression of ['zstd', 'none']) {
-    it(`holds a few ticks, however large the file (${compression})`, async () => {
+    it(`is bounded by a few ticks, however large the file (${compression})`, async () => {
       using folder = temporaryFolder()
       await using reader = spawnScript(script('read-large.ts'), [folder.path, compression], {
         nodeFlags: ['--expose-gc'],

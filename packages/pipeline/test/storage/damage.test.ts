@@ -48,7 +48,7 @@ for (const compression of ['zstd', 'none'] as const) {
       await bench.isRefused(Buffer.alloc(good.length), 'zeros, as after a crash without fsync')
     })
 
-    it('is metadata that are never read wrong either', async () => {
+    it('never yields wrong metadata either', async () => {
       using folder = temporaryFolder()
       const storage = await FileSystemStorage.open({ root: folder.path, compression })
       const { storageKey } = await storage.writeMetadata(metadata)
@@ -66,7 +66,7 @@ for (const compression of ['zstd', 'none'] as const) {
   })
 }
 
-it("another batch's file under this batch's name is refused, though it is whole", async () => {
+it("another batch's complete file under this batch's name is refused", async () => {
   using folder = temporaryFolder()
   const storage = await FileSystemStorage.open({ root: folder.path })
   const one = await storage.writeBatch(batchOf(ticksOf([1, 2])))
@@ -86,8 +86,8 @@ it('an error names the file', async () => {
   await assert.rejects(storage.readBatch(storageKey), { message: new RegExp(storageKey) })
 })
 
-describe('a file that is larger than is allowed', () => {
-  it('is refused by what it decompresses to, not by its size', async () => {
+describe('a file that exceeds a limit', () => {
+  it('is refused by its decompressed size', async () => {
     using folder = temporaryFolder()
     const generous = await FileSystemStorage.open({ root: folder.path })
     const ticks = ticksOf(range(0, 20), { genomeBytes: 1_000_000 })
@@ -102,7 +102,7 @@ describe('a file that is larger than is allowed', () => {
     assert.ok(handedOut <= 5_000_000)
   })
 
-  it('is refused by the size of a tick, on both ways', async () => {
+  it('is refused by the size of a tick, on reading and writing', async () => {
     using folder = temporaryFolder()
     const generous = await FileSystemStorage.open({ root: folder.path })
     const batch = batchOf(ticksOf([1, 2], { genomeBytes: 100_000 }))

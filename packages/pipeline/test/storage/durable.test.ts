@@ -11,7 +11,7 @@ import { range, ticksOf } from './ticks.ts'
 type Sync = { readonly inode: number; readonly bytes: number; readonly hasItsName: boolean }
 
 describe('a batch file', () => {
-  it('is synced whole before it has its name, and its folder after that', async t => {
+  it('is synced before it is renamed, and its folder after that', async t => {
     using folder = temporaryFolder()
     const root = join(folder.path, 'storage')
     const storage = await FileSystemStorage.open({ root })

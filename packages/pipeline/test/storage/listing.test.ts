@@ -48,7 +48,7 @@ describe('a listing', () => {
     )
   })
 
-  it('has what was written, and nothing that is no batch', async () => {
+  it('has what was written, and only batches', async () => {
     using folder = temporaryFolder()
     const storage = await FileSystemStorage.open({ root: folder.path })
     const { storageKey } = await storage.writeBatch(batchOf(ticksOf([1, 2])))
@@ -63,13 +63,13 @@ describe('a listing', () => {
     assert.deepEqual(page, { items: [{ key: storageKey, runId: RUN_ID, tickStart: 1, tickEnd: 2 }], next: null })
   })
 
-  it('of a run that is not there is empty', async () => {
+  it('of a missing run is empty', async () => {
     using folder = temporaryFolder()
     const storage = await FileSystemStorage.open({ root: folder.path })
     assert.deepEqual(await storage.listBatches({ prefix: `${RUN_ID}/` }), { items: [], next: null })
   })
 
-  it('of a range looks only into the folders of that range, and the one in which the batch before it began', async () => {
+  it('of a range reads only the folders of that range, and the one of the batch before it', async () => {
     using folder = temporaryFolder()
     using outside = temporaryFolder()
     const storage = await FileSystemStorage.open({ root: folder.path })

@@ -38,7 +38,7 @@ describe('metadata', () => {
       assert.deepEqual((await storage.listBatches({ prefix: `${RUN_ID}/` })).items, [])
     })
 
-    it(`say where and when they were written, once they are proven whole (${compression})`, async () => {
+    it(`say where and when they were written, after they are verified (${compression})`, async () => {
       using folder = temporaryFolder()
       const storage = await FileSystemStorage.open({ root: folder.path, compression })
       assert.equal(await storage.describeMetadata(RUN_ID), null)
@@ -76,7 +76,7 @@ describe('a file in quarantine', () => {
     assert.deepEqual((await storage.listBatches({ prefix: `${RUN_ID}/` })).items, [])
   })
 
-  it('never takes the place of another', async () => {
+  it('never replaces another', async () => {
     using folder = temporaryFolder()
     const storage = await FileSystemStorage.open({ root: folder.path })
     const paths = new Set<string>()

@@ -32,7 +32,7 @@ const keysIn = async (storage: FileSystemStorage): Promise<number[]> =>
   (await storage.listBatches({ prefix: `${RUN}/` })).items.map(({ tickStart }) => tickStart)
 
 describe('removing batches', () => {
-  it('takes those that lie in the range as a whole, and remembers that they were there', async () => {
+  it('removes those completely in the range, and remembers that they existed', async () => {
     using folder = temporaryFolder()
     const storage = await storageWith(folder.path, [
       [0, 4],
@@ -51,7 +51,7 @@ describe('removing batches', () => {
     assert.deepEqual([stored.wholeUpTo, stored.has(0), stored.has(15)], [14, true, false])
   })
 
-  it('that was broken off after its first word is done by the next, and until then the batches are there', async () => {
+  it('that was interrupted at its start is finished by the next call, and until then the batches exist', async () => {
     using folder = temporaryFolder()
     const storage = await storageWith(folder.path, [
       [0, 4],
@@ -65,7 +65,7 @@ describe('removing batches', () => {
     assert.deepEqual(await keysIn(storage), [5])
   })
 
-  it('by two at the same time removes each once and forgets no range', async () => {
+  it('by two at the same time removes each once and loses no range', async () => {
     using folder = temporaryFolder()
     const batches = Array.from({ length: 20 }, (_, at) => [at * 5, at * 5 + 4] as const)
     const one = await storageWith(folder.path, batches)
@@ -87,7 +87,7 @@ describe('what is removed', () => {
     ...{ key: '', runId: RUN, tickStart, tickEnd: tickStart + 9, isProcessed },
   })
 
-  it('is one range with what was removed before, around what has to stay', () => {
+  it('is merged with earlier removals, around what has to stay', () => {
     const before = [{ tickStart: 0, tickEnd: 9 }]
     assert.deepEqual(rangesToRemove([batch(10), batch(20)], before), [{ tickStart: 0, tickEnd: 29 }])
     assert.deepEqual(rangesToRemove([batch(10, false), batch(20), batch(30)], before), [{ tickStart: 20, tickEnd: 39 }])

@@ -43,7 +43,7 @@ async function numbers(ticks: AsyncIterable<EncodedTick>, pause = 0): Promise<nu
   return found
 }
 
-describe('reading that is shared', () => {
+describe('shared reading', () => {
   it('reads a file once for concurrent readers, and for those that come soon after', async () => {
     using all = await stored(1)
     const [key = ''] = all.keys
@@ -65,7 +65,7 @@ describe('reading that is shared', () => {
     for (const [at, one] of first.entries()) assert.equal(second[at], one)
   })
 
-  it('gives every reader every tick in order, whatever fits, however fast they are and wherever they stop', async () => {
+  it('gives every reader every tick in order, however fast they are and wherever they stop', async () => {
     using all = await stored(3)
     const reader = fc.record({
       batch: fc.nat(2),

@@ -56,7 +56,7 @@ const KINDS: readonly { readonly name: string; fresh(): Promise<Shared> }[] = [
 
 for (const kind of KINDS) {
   describe(`an idempotency tracker ${kind.name}`, () => {
-    it('marks once, and every consumer knows', async () => {
+    it('marks once, visible to every consumer', async () => {
       await using shared = await kind.fresh()
       const [first, second] = shared.idempotency
       assert.equal(await second.isProcessed('environment', 'batch-1'), false)
@@ -83,7 +83,7 @@ for (const kind of KINDS) {
       assert.equal(await first.isProcessed('environment', 'new'), true)
     })
 
-    it('refuses keys that no store could keep', async () => {
+    it('refuses keys that not every store can keep', async () => {
       await using shared = await kind.fresh()
       const [tracker] = shared.idempotency
       for (const key of ['', 'a\0b', '\ud800', 'x'.repeat(2_001)]) {
@@ -130,7 +130,7 @@ for (const kind of KINDS) {
       assert.equal(await shared.retries[1].markDeadLettered('dummy', 'never failed'), true)
     })
 
-    it('begins anew after a success', async () => {
+    it('starts again after a success', async () => {
       await using shared = await kind.fresh()
       const [tracker] = shared.retries
       await tracker.increment('dummy', 'a')

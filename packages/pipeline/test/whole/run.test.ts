@@ -76,7 +76,7 @@ async function assertReadable(address: string): Promise<void> {
 }
 
 describe('the whole pipeline', () => {
-  it('brings every tick of a run into the index, by way of the topic and by way of the storage', async () => {
+  it('brings every tick of a run into the index, through the topic and through the storage', async () => {
     using folder = temporaryFolder()
     const pipeline = await runConfig(withArchive(folder.path))
     assert.deepEqual(pipeline.report.failed, [])

@@ -118,7 +118,7 @@ describe('npm start', () => {
     assert.match(script.errorLines.join('\n'), /There is no run 20200101-/)
   })
 
-  it('begins once more with other settings of the allocator, unseen', () => {
+  it('restarts itself with other allocator settings, unnoticed', () => {
     const main = fileURLToPath(MAIN)
     const run = (nodeFlags: readonly string[]) =>
       spawnSync(process.execPath, ['--conditions=tidemark-source', ...nodeFlags, main, 'start', '--help'], {

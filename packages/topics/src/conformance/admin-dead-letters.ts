@@ -61,7 +61,7 @@ export function adminDeadLetters({ stores, shared }: ConformanceStores): void {
           assert.equal(await other.poll(0), null)
         })
 
-        it('is chosen by id, group, error, key or time, or is any', async () => {
+        it('is selected by id, group, error, key or time, or all', async () => {
           await using database = await store.fresh()
           const tm = await database.open()
           await tm.configureTopic('events', CONFIG)
@@ -110,7 +110,7 @@ export function adminDeadLetters({ stores, shared }: ConformanceStores): void {
 
   for (const store of shared) {
     describe(`${store.name}, shared`, () => {
-      it('keeps a dead letter whose message was cleaned up, and says so', async () => {
+      it('keeps a dead letter whose message was cleaned up, and reports it', async () => {
         await using database = await store.fresh()
         const tm = await database.open()
         await tm.configureTopic('events', CONFIG)

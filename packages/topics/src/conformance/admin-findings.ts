@@ -59,7 +59,7 @@ export function adminFindings({ shared }: ConformanceStores): void {
         assert.deepEqual((await tm.admin.health()).inconsistencies, [])
       })
 
-      it('needs no queries of one’s own: it has idle groups, mismatches and ended groups', async () => {
+      it('needs no custom queries: it has idle groups, mismatches and ended groups', async () => {
         await using database = await store.fresh()
         const tm = await database.open()
         await tm.configureTopic('events', { semantics: 'pub-sub', zombieTtl: '1h' })

@@ -87,7 +87,7 @@ export function adminGroupVerbs({ shared }: ConformanceStores): void {
         assert.ok(group.lagMs >= 90_000 && group.lagMs < 150_000, `lag ${group.lagMs}`)
       })
 
-      it('are resurrected: with backfill one gets what it missed, without it begins at the present', async () => {
+      it('are resurrected: with a backfill a group gets what it missed, without one it starts at the present', async () => {
         await using database = await store.fresh()
         const tm = await database.open()
         await tm.configureTopic('events', { semantics: 'pub-sub' })
@@ -106,7 +106,7 @@ export function adminGroupVerbs({ shared }: ConformanceStores): void {
       })
 
       it(
-        'have their orphans completed: what waits only for groups that are gone waits no longer',
+        'have their orphans completed: messages waiting only for gone groups are done',
         needs(store, 'tracking'),
         async () => {
           await using database = await store.fresh()

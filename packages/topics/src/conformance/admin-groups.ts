@@ -29,7 +29,7 @@ export function adminGroups({ stores, shared }: ConformanceStores): void {
   for (const store of stores) {
     describe(store.name, () => {
       describe('admin.groups', () => {
-        it('tells how far each group is, and how it is doing', async () => {
+        it('reports the position and health of each group', async () => {
           await using database = await store.fresh()
           const tm = await database.open()
           await tm.configureTopic('events', { semantics: 'pub-sub', maxAttempts: 1 })
@@ -76,7 +76,7 @@ export function adminGroups({ stores, shared }: ConformanceStores): void {
       })
 
       describe('pausing, resuming and cancelling by admin', () => {
-        it('holds the consumers of a group, lets them go on, and stops them for good', async () => {
+        it('pauses, resumes and permanently stops the consumers of a group', async () => {
           await using database = await store.fresh()
           const tm = await database.open()
           await tm.configureTopic('events', { semantics: 'pub-sub' })
@@ -166,7 +166,7 @@ export function adminGroups({ stores, shared }: ConformanceStores): void {
           assert.equal(await reader.poll(0), null)
         })
 
-        it('lets go of what the group held: late settlements are stale, and retries are dropped', async () => {
+        it('ends the leases of the group: late settlements are stale, and retries are deleted', async () => {
           await using database = await store.fresh()
           const tm = await database.open()
           await tm.configureTopic('events', { semantics: 'pub-sub', backoff: { initial: '1h', max: '1h' } })
@@ -189,7 +189,7 @@ export function adminGroups({ stores, shared }: ConformanceStores): void {
           assert.deepEqual([again.payload, again.attempt], [1, 1])
         })
 
-        it('refuses a message that was never there, and changes nothing', async () => {
+        it('refuses an unknown message, and changes nothing', async () => {
           await using database = await store.fresh()
           const tm = await database.open()
           await tm.configureTopic('events', { semantics: 'pub-sub' })
@@ -202,7 +202,7 @@ export function adminGroups({ stores, shared }: ConformanceStores): void {
       })
 
       describe('admin verbs with bad input', () => {
-        it('name the groups there are, or the topic that is not', async () => {
+        it('name the existing groups, or the missing topic', async () => {
           await using database = await store.fresh()
           const tm = await database.open()
           await tm.configureTopic('events', { semantics: 'pub-sub' })
@@ -306,7 +306,7 @@ export function adminGroups({ stores, shared }: ConformanceStores): void {
       })
 
       describe('a topic that was deleted', () => {
-        it('is made anew by the next publish, where topics make themselves', async () => {
+        it('is recreated by the next publish with autoCreate', async () => {
           await using database = await store.fresh()
           const tm = await database.open()
           const old = await tm.publish('work', 'old')

@@ -63,7 +63,7 @@ export function adminHealth({ stores, shared }: ConformanceStores): void {
         )
       })
 
-      it('names topics whose oldest message waits too long, whether claimed, to be tried again, or not yet claimed', async () => {
+      it('names topics whose oldest message waits too long, whether claimed, to be retried, or not yet claimed', async () => {
         await using database = await store.fresh()
         const tm = await database.open()
         await tm.configureTopic('events', { semantics: 'pub-sub', backoff: { initial: '1h', max: '1h' } })
@@ -96,7 +96,7 @@ export function adminHealth({ stores, shared }: ConformanceStores): void {
         await expectStuck([], 'done')
       })
 
-      it('says that clean-up falls behind when its job has not run, or leaves too much', async () => {
+      it('reports that clean-up falls behind when its job has not run, or leaves too much', async () => {
         await using database = await store.fresh()
         const tm = await database.open()
         await tm.admin.jobs.messages.runOnce()
@@ -118,7 +118,7 @@ export function adminHealth({ stores, shared }: ConformanceStores): void {
         assert.equal((await tm.admin.health()).cleanUp.overdue, true)
       })
 
-      it('says so where the job never ran, however little there is to do', async () => {
+      it('reports it if the job never ran, however little there is to do', async () => {
         await using database = await store.fresh()
         const tm = await database.open({ maintenance: false })
         assert.equal((await tm.admin.health({ cleanUpEvery: '1ms' })).cleanUp.overdue, false)
@@ -133,7 +133,7 @@ export function adminHealth({ stores, shared }: ConformanceStores): void {
 
       for (const tracking of ['offset', 'reference'] as const) {
         it(
-          `tells what could be gone before the job has ever looked, by ${tracking}`,
+          `counts removable messages before the job has ever run, by ${tracking}`,
           needsTracking(store, tracking),
           async () => {
             await using database = await store.fresh()
@@ -165,7 +165,7 @@ export function adminHealth({ stores, shared }: ConformanceStores): void {
         )
       }
 
-      it('tells dead groups and topics that nobody is subscribed to', async () => {
+      it('reports dead groups and topics without a subscription', async () => {
         await using database = await store.fresh()
         const tm = await database.open()
         await tm.configureTopic('events', { semantics: 'pub-sub' })
@@ -179,7 +179,7 @@ export function adminHealth({ stores, shared }: ConformanceStores): void {
         )
       })
 
-      it('reports what must never be', async () => {
+      it('reports violated invariants', async () => {
         await using database = await store.fresh()
         const tm = await database.open()
         await tm.configureTopic('events', { semantics: 'pub-sub' })

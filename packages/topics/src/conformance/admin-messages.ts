@@ -60,7 +60,7 @@ export function adminMessages({ stores, shared }: ConformanceStores): void {
   for (const store of stores) {
     describe(store.name, () => {
       describe('admin.browse', () => {
-        it('finds what a simple filter of all messages finds', async () => {
+        it('finds the same as a simple filter of all messages', async () => {
           await using database = await store.fresh()
           const tm = await database.open()
           await tm.configureTopic('events', { semantics: 'pub-sub', partitionRows: 25 })
@@ -123,7 +123,7 @@ export function adminMessages({ stores, shared }: ConformanceStores): void {
           assert.equal((await groupOf(tm, 'events', 'g')).backlog, 2)
         })
 
-        it('goes on from a message, by its messageId', async () => {
+        it('continues from a message, by its messageId', async () => {
           await using database = await store.fresh()
           const tm = await database.open()
           await tm.configureTopic('events', { semantics: 'pub-sub' })
@@ -136,7 +136,7 @@ export function adminMessages({ stores, shared }: ConformanceStores): void {
       })
 
       describe('admin.tail', () => {
-        it('gives what is published from now on, once, without consuming', async () => {
+        it('delivers what is published from now on, once, without consuming', async () => {
           await using database = await store.fresh()
           const tm = await database.open()
           await tm.configureTopic('events', { semantics: 'pub-sub', partitionRows: 50 })

@@ -11,7 +11,7 @@ export function adminReference({ stores }: ConformanceStores): void {
   for (const store of stores) {
     describe(store.name, needs(store, 'tracking'), () => {
       describe('admin.completion', () => {
-        it('tells who has to process a message, and who has', async () => {
+        it('shows which groups must process a message, and which have', async () => {
           await using database = await store.fresh()
           const tm = await database.open()
           await tm.configureTopic('events', REFERENCE)
@@ -33,7 +33,7 @@ export function adminReference({ stores }: ConformanceStores): void {
           await assert.rejects(tm.admin.completion('events', { messageId: 'unknown' }), MessageNotFoundError)
         })
 
-        it('is not known by offset: the error says what is', async () => {
+        it('is unavailable when tracked by offset: the error says what is available', async () => {
           await using database = await store.fresh()
           const tm = await database.open()
           await tm.configureTopic('events', { semantics: 'pub-sub' })
@@ -83,7 +83,7 @@ export function adminReference({ stores }: ConformanceStores): void {
       })
 
       describe('a backfill by admin', () => {
-        it('brings the group what was published before it came', async () => {
+        it('delivers to the group what was published before it joined', async () => {
           await using database = await store.fresh()
           const tm = await database.open()
           await tm.configureTopic('events', REFERENCE)
@@ -98,7 +98,7 @@ export function adminReference({ stores }: ConformanceStores): void {
           assert.equal((await tm.admin.groups('events'))[0]?.backfill?.processed, 5)
         })
 
-        it('is not for a topic tracked by offset', async () => {
+        it('is refused for a topic tracked by offset', async () => {
           await using database = await store.fresh()
           const tm = await database.open()
           await tm.configureTopic('events', { semantics: 'pub-sub' })
@@ -111,7 +111,7 @@ export function adminReference({ stores }: ConformanceStores): void {
       })
 
       describe('resetting a group of a reference topic', () => {
-        it('brings what is kept again, and what comes after', async () => {
+        it('redelivers what is retained, and delivers what comes after', async () => {
           await using database = await store.fresh()
           const tm = await database.open()
           await tm.configureTopic('events', REFERENCE)

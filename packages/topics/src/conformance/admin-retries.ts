@@ -45,7 +45,7 @@ export function adminRetries({ stores, shared }: ConformanceStores): void {
           assert.equal((await tm.admin.groups('events'))[0]?.retries, 2)
         })
 
-        it('come a page at a time, without those in flight', async () => {
+        it('are listed in pages, without those in flight', async () => {
           await using database = await store.fresh()
           const tm = await database.open()
           const refs = await tm.publishBatch('work', [1, 2, 3, 4, 5])
@@ -62,7 +62,7 @@ export function adminRetries({ stores, shared }: ConformanceStores): void {
           await reader.close()
         })
 
-        it('have no error where nothing has failed', async () => {
+        it('have no error if nothing has failed', async () => {
           await using database = await store.fresh()
           const tm = await database.open()
           await tm.publishBatch('work', [1, 2])
@@ -90,7 +90,7 @@ export function adminRetries({ stores, shared }: ConformanceStores): void {
 
   for (const store of shared) {
     describe(store.name, () => {
-      it('lists what a lost lease left as suspects', async () => {
+      it('lists messages of an expired lease as suspects', async () => {
         await using database = await store.fresh()
         const tm = await database.open()
         await tm.publishBatch('work', [1, 2])
@@ -103,7 +103,7 @@ export function adminRetries({ stores, shared }: ConformanceStores): void {
         assert.equal(waiting.suspect, true)
       })
 
-      it('lists one whose message was cleaned up, without what the log knew', async () => {
+      it('lists a retry whose message was cleaned up, without its metadata', async () => {
         await using database = await store.fresh()
         const tm = await database.open()
         await tm.configureTopic('work', { partitionRows: PARTITION_ROWS })

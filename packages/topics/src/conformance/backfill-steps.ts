@@ -10,7 +10,7 @@ import { Work } from './reference.ts'
 export function backfillSteps({ secluded }: ConformanceStores): void {
   for (const engine of secluded) {
     describe(`a backfill on ${engine.name}`, needs(engine, 'tracking'), () => {
-      it('goes in batches of their own transactions, and no further back than its limit', async () => {
+      it('runs in batches with their own transactions, and no further back than its limit', async () => {
         await using database = await engine.fresh()
         await using store = await openStore(database)
         const work = await Work.on(store)
@@ -30,7 +30,7 @@ export function backfillSteps({ secluded }: ConformanceStores): void {
         assert.deepEqual(await work.drain('late', 500), range(751, 1_000))
       })
 
-      it('goes on from its checkpoint after a crash, without counting a message twice', async () => {
+      it('continues from its checkpoint after a crash, without counting a message twice', async () => {
         await using database = await engine.fresh()
         await using store = await openStore(database)
         const work = await Work.on(store)
@@ -77,7 +77,7 @@ export function backfillSteps({ secluded }: ConformanceStores): void {
         )
       })
 
-      it('lets publishes and claims through between any two batches', async () => {
+      it('lets publishes and claims run between any two batches', async () => {
         await using database = await engine.fresh()
         await using store = await openStore(database)
         const work = await Work.on(store)

@@ -40,7 +40,7 @@ export function backfill({ stores, secluded }: ConformanceStores): void {
           assert.ok(deliveries.every(({ attempt, version }) => attempt === 1 && version === 1))
         })
 
-        it('gets nothing of what was before where it wants no backfill', async () => {
+        it('gets no earlier messages without a backfill', async () => {
           await using database = await engine.fresh()
           const tm = await database.open()
           await tm.configureTopic('events', REFERENCE)
@@ -63,7 +63,7 @@ export function backfill({ stores, secluded }: ConformanceStores): void {
           assert.equal(await reader.poll(0), null)
         })
 
-        it('tries again what failed, like any other message', async () => {
+        it('retries what failed, like any other message', async () => {
           await using database = await engine.fresh()
           const tm = await database.open()
           await tm.configureTopic('events', { ...REFERENCE, maxAttempts: 2, backoff: { initial: 1 } })

@@ -170,7 +170,7 @@ export function badInput({ stores }: ConformanceStores): void {
 
       describe('an option', () => {
         for (const [option, call] of Object.entries(badOptions)) {
-          it(`${option} is refused where it is unknown or wrong`, async () => {
+          it(`${option} is refused if it is unknown or wrong`, async () => {
             await using tm = await unused.open()
             await tm.configureTopic('t')
             await assert.rejects(async () => await call(tm), refusal(option))
@@ -178,7 +178,7 @@ export function badInput({ stores }: ConformanceStores): void {
         }
 
         for (const [option, options] of Object.entries(badOpenOptions)) {
-          it(`${option} is refused where it is unknown or wrong`, async () => {
+          it(`${option} is refused if it is unknown or wrong`, async () => {
             await assert.rejects(unused.open(options), refusal(option))
           })
         }
@@ -194,7 +194,7 @@ export function badInput({ stores }: ConformanceStores): void {
           })
         }
 
-        it('comes in an array where a batch is published', async () => {
+        it('must be in an array for a batch', async () => {
           await using database = await store.fresh()
           const tm = await database.open()
           await assert.rejects(tm.publishBatch('t', 'abc' as never), PayloadError)
@@ -202,7 +202,7 @@ export function badInput({ stores }: ConformanceStores): void {
       })
 
       describe('a key, a messageId and headers', () => {
-        it('are texts that every store can keep', async () => {
+        it('are texts that every store can store', async () => {
           await using database = await store.fresh()
           const tm = await database.open()
           // The last has 1024 characters, and more bytes than fit into a PostgreSQL index.
@@ -225,7 +225,7 @@ export function badInput({ stores }: ConformanceStores): void {
       })
 
       describe('a delivery', () => {
-        it('is settled by a reader only where it came from one', async () => {
+        it('is settled only by its own reader', async () => {
           await using database = await store.fresh()
           const reader = (await database.open()).reader('t')
           for (const verb of ['ack', 'nack', 'extend'] as const)
@@ -234,7 +234,7 @@ export function badInput({ stores }: ConformanceStores): void {
       })
 
       describe('after close()', () => {
-        it('everything says that it is closed, and close() again is fine', async () => {
+        it('everything reports that it is closed, and close() can be repeated', async () => {
           await using database = await store.fresh()
           const tm = await database.open()
           const [handle, writer, reader] = [tm.topic('t'), tm.writer('t'), tm.reader('t')]

@@ -15,7 +15,7 @@ export function beginning({ stores, shared }: ConformanceStores): void {
         `a new group of a topic tracked by ${tracking}, on ${store.name}`,
         needsTracking(store, tracking),
         () => {
-          it("gets everything that is retained 'beginning', whoever has processed it", async () => {
+          it("gets everything retained with 'beginning', whoever has processed it", async () => {
             await using database = await store.fresh()
             const tm = await openWith(await database.open(), tracking)
             const first = tm.reader<number>('events', { group: 'first' })
@@ -34,7 +34,7 @@ export function beginning({ stores, shared }: ConformanceStores): void {
           })
 
           for (const maxMessages of [0, 1, 4, 10, 1_000_000]) {
-            it(`gets the newest ${maxMessages}, as it asks`, async () => {
+            it(`gets the newest ${maxMessages}, as requested`, async () => {
               await using database = await store.fresh()
               const tm = await openWith(await database.open(), tracking)
               await publishWithGaps(tm)
@@ -77,7 +77,7 @@ export function beginning({ stores, shared }: ConformanceStores): void {
             assert.deepEqual(await consume(present, 1), [11])
           })
 
-          it('gets nothing of what was before where it wants no backfill', async () => {
+          it('gets no earlier messages without a backfill', async () => {
             await using database = await store.fresh()
             const tm = await openWith(await database.open(), tracking)
             await tm.publishBatch('events', range(1, 3))
@@ -103,7 +103,7 @@ export function beginning({ stores, shared }: ConformanceStores): void {
     }
 
     it(
-      `what is pending has to be asked for, and only bitmaps know it, on ${store.name}`,
+      `scope pending must be requested, and needs reference tracking, on ${store.name}`,
       needs(store, 'tracking'),
       async () => {
         await using database = await store.fresh()
@@ -126,7 +126,7 @@ export function beginning({ stores, shared }: ConformanceStores): void {
       },
     )
 
-    it(`a queue gives all it holds, whatever the bound, on ${store.name}`, async () => {
+    it(`a queue delivers everything, whatever the limit, on ${store.name}`, async () => {
       await using database = await store.fresh()
       const tm = await database.open()
       await tm.publishBatch('jobs', range(1, 5))
@@ -141,7 +141,7 @@ export function beginning({ stores, shared }: ConformanceStores): void {
   for (const store of shared) {
     for (const tracking of TRACKINGS) {
       it(
-        `a bounded resurrection brings back exactly the newest, by ${tracking}, on ${store.name}`,
+        `a limited resurrection redelivers exactly the newest, by ${tracking}, on ${store.name}`,
         needsTracking(store, tracking),
         async () => {
           await using database = await store.fresh()

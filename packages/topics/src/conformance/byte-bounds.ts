@@ -28,7 +28,7 @@ export function byteBounds({ stores }: ConformanceStores): void {
     describe(store.name, () => {
       describe('a page that is bounded in bytes', () => {
         for (const order of ['oldest-first', 'newest-first'] as const) {
-          it(`browsing ${order}: holds no more, misses nothing, and says what it leaves out`, async () => {
+          it(`browsing ${order}: stays within its limit, misses nothing, and reports what it omits`, async () => {
             await using database = await store.fresh()
             const tm = await database.open()
             const count = await fill(tm)
@@ -69,7 +69,7 @@ export function byteBounds({ stores }: ConformanceStores): void {
           assert.deepEqual([second.messages.length, second.next], [1, second.messages[0]?.id])
         })
 
-        it('of a filter that matches here and there goes on where it was cut', async () => {
+        it('of a filter that matches here and there continues where it was cut', async () => {
           await using database = await store.fresh()
           const tm = await database.open()
           for (let n = 0; n < 12; n++) await tm.publish('events', text(4 * KIB), { key: n % 3 === 0 ? 'a' : 'b' })
@@ -84,7 +84,7 @@ export function byteBounds({ stores }: ConformanceStores): void {
           assert.deepEqual(seen, ['a', 'a', 'a', 'a'])
         })
 
-        it('of a tail brings every message once', async () => {
+        it('of a tail delivers every message once', async () => {
           await using database = await store.fresh()
           const tm = await database.open()
           await tm.configureTopic('events')
@@ -104,7 +104,7 @@ export function byteBounds({ stores }: ConformanceStores): void {
           assert.ok(omitted.every(bytes => bytes >= 50 * KIB))
         })
 
-        it('of dead letters and of retries goes on where it was cut', async () => {
+        it('of dead letters and of retries continues where it was cut', async () => {
           await using database = await store.fresh()
           const tm = await database.open()
           await tm.configureTopic('work', { maxAttempts: 1 })

@@ -16,7 +16,7 @@ export function claims({ stores, shared }: ConformanceStores): void {
   for (const store of stores) {
     describe(store.name, () => {
       describe('admin.claims', () => {
-        it('tells which messages are held, by whom, since when, until when, and at which attempt', async () => {
+        it('shows which messages are held, by whom, since when, until when, and at which attempt', async () => {
           await using database = await store.fresh()
           const tm = await database.open()
           await tm.configureTopic('work', { lease: '1h' })
@@ -53,7 +53,7 @@ export function claims({ stores, shared }: ConformanceStores): void {
           assert.deepEqual((await tm.admin.claims('work')).claims, [])
         })
 
-        it('tells how often a message that is tried again was claimed', async () => {
+        it('shows how often a retried message was claimed', async () => {
           await using database = await store.fresh()
           const tm = await database.open()
           const { id, messageId } = await tm.publish('work', 1)
@@ -66,7 +66,7 @@ export function claims({ stores, shared }: ConformanceStores): void {
           await again.ack()
         })
 
-        it('is of one group or one consumer where that is given', async () => {
+        it('is limited to one group or consumer on request', async () => {
           await using database = await store.fresh()
           const tm = await database.open()
           await tm.configureTopic('events', { semantics: 'pub-sub' })
@@ -122,7 +122,7 @@ export function claims({ stores, shared }: ConformanceStores): void {
       })
 
       describe('admin.releaseClaim', () => {
-        it('gives a claim that never runs out to others at once, and leaves the group where it is', async () => {
+        it('gives a claim that never expires to others at once, and leaves the group where it is', async () => {
           await using database = await store.fresh()
           const tm = await database.open()
           await tm.configureTopic('work', { lease: 0 })
@@ -165,7 +165,7 @@ export function claims({ stores, shared }: ConformanceStores): void {
           await assert.rejects(held.ack(), StaleDeliveryError)
         })
 
-        it('counts the attempt: what is out of them is a dead letter that says why', async () => {
+        it('counts the attempt: messages out of attempts are dead-lettered with the reason', async () => {
           await using database = await store.fresh()
           const tm = await database.open()
           await tm.configureTopic('work', { maxAttempts: 1 })
@@ -186,7 +186,7 @@ export function claims({ stores, shared }: ConformanceStores): void {
   for (const store of shared) {
     describe(store.name, () => {
       describe('a page that an operator releases', () => {
-        it('comes back in pieces, since one of it may have killed its holder', async () => {
+        it('comes back in pieces, because one of its messages may have killed its holder', async () => {
           await using database = await store.fresh()
           const [here, there] = [await database.open(), await database.open()]
           await here.configureTopic('work', { lease: 0, maxAttempts: 3 })
@@ -201,7 +201,7 @@ export function claims({ stores, shared }: ConformanceStores): void {
         })
 
         it(
-          'is completed where its messages are dead letters, in a topic tracked by reference',
+          'is completed if its messages are dead letters, in a topic tracked by reference',
           needs(store, 'tracking'),
           async () => {
             await using database = await store.fresh()

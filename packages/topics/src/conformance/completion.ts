@@ -22,7 +22,7 @@ export function completion({ secluded }: ConformanceStores): void {
         assert.deepEqual([...(await work.completion()).values()], new Array(3).fill(done('analytics,email')))
       })
 
-      it('is made its own by a group that joins with a backfill of what is pending, unless it is completed', async () => {
+      it('is required of a group that joins with a backfill of pending messages, unless it is completed', async () => {
         await using database = await engine.fresh()
         await using store = await openStore(database)
         const work = await Work.on(store)

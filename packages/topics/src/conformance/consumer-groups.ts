@@ -10,7 +10,7 @@ export function consumerGroups({ stores, shared }: ConformanceStores): void {
   for (const store of stores) {
     describe(store.name, () => {
       describe('the members of a group', () => {
-        it('share the messages, and one key always meets the same member', async () => {
+        it('share the messages, and a key always goes to the same member', async () => {
           await using database = await store.fresh()
           const tm = await database.open()
           const group = tm.consumerGroup('work')
@@ -43,7 +43,7 @@ export function consumerGroups({ stores, shared }: ConformanceStores): void {
           assert.ok(members.every(deliveries => deliveries.length > 0))
         })
 
-        it('take over what a removed member had not begun', async () => {
+        it('take over what a removed member had not started', async () => {
           await using database = await store.fresh()
           const tm = await database.open()
           const group = tm.consumerGroup('work')
@@ -66,7 +66,7 @@ export function consumerGroups({ stores, shared }: ConformanceStores): void {
           assert.deepEqual(group.consumers, ['quick'])
         })
 
-        it('go on with those a removed member had not begun, though a filter throws at one', async () => {
+        it('continue with what a removed member had not started, even if a filter throws', async () => {
           await using database = await store.fresh()
           const tm = await database.open()
           // Two attempts: before a last attempt the group waits ten seconds for running handlers.
@@ -96,7 +96,7 @@ export function consumerGroups({ stores, shared }: ConformanceStores): void {
           assert.deepEqual(rest, [2, 4, 5])
         })
 
-        it('handle as many at once as they are to, though a handler that was given up ends later', async () => {
+        it('respect their concurrency, even if an abandoned handler ends later', async () => {
           await using database = await store.fresh()
           const tm = await database.open()
           const [hung, held] = [new Gate(), new Gate()]
@@ -149,7 +149,7 @@ export function consumerGroups({ stores, shared }: ConformanceStores): void {
       })
 
       describe('a consumer id', () => {
-        it('stands for one consumer: refused in the same group object', async () => {
+        it('identifies one consumer: refused in the same group object', async () => {
           await using database = await store.fresh()
           const group = (await database.open()).consumerGroup('work', 'workers')
           collect(group, 'a')
@@ -189,7 +189,7 @@ export function consumerGroups({ stores, shared }: ConformanceStores): void {
           await assert.rejects(second.start(), DuplicateConsumerError)
         })
 
-        it('stays taken when a group that never started lets go of its own', async () => {
+        it('stays reserved when a group that never started releases its own', async () => {
           await using database = await store.fresh()
           const tm = await database.open()
           const [idle, running] = [tm.consumerGroup('work'), tm.consumerGroup('work')]
@@ -214,7 +214,7 @@ export function consumerGroups({ stores, shared }: ConformanceStores): void {
       })
 
       describe('filters', () => {
-        it('of the group and of its members choose; what none wants counts as processed', async () => {
+        it('of the group and of its members choose; what none accepts counts as processed', async () => {
           await using database = await store.fresh()
           const tm = await database.open()
           const group: ConsumerGroup<number> = tm.consumerGroup<number>('work', 'g', { filter: m => m.payload <= 8 })
@@ -233,7 +233,7 @@ export function consumerGroups({ stores, shared }: ConformanceStores): void {
           assert.deepEqual({ inFlight, retries, deadLetters }, { inFlight: 0, retries: 0, deadLetters: 0 })
         })
 
-        it('that throw are a failed attempt, of that message alone', async () => {
+        it('that throw cause a failed attempt of that message only', async () => {
           await using database = await store.fresh()
           const tm = await database.open()
           await tm.configureTopic('work', { maxAttempts: 1 })
@@ -258,7 +258,7 @@ export function consumerGroups({ stores, shared }: ConformanceStores): void {
       })
 
       describe('concurrency', () => {
-        it('bounds the handlers of a member that run at once, and is used to the full', async () => {
+        it('limits the concurrent handlers of a member, and is fully used', async () => {
           await using database = await store.fresh()
           const tm = await database.open()
           const group = tm.consumerGroup('work')
@@ -278,7 +278,7 @@ export function consumerGroups({ stores, shared }: ConformanceStores): void {
           assert.equal(most, 3)
         })
 
-        it('is 1 unless asked for', async () => {
+        it('is 1 by default', async () => {
           await using database = await store.fresh()
           const tm = await database.open()
           const group = tm.consumerGroup('work')
@@ -298,7 +298,7 @@ export function consumerGroups({ stores, shared }: ConformanceStores): void {
       })
 
       describe('a slow group', () => {
-        it('claims no more than it can soon work on, and goes on when it can', async () => {
+        it('claims no more than it can process soon, and continues when it can', async () => {
           await using database = await store.fresh()
           const tm = await database.open()
           await tm.publishBatch('work', range(1, 60))
@@ -319,7 +319,7 @@ export function consumerGroups({ stores, shared }: ConformanceStores): void {
       })
 
       describe('a group', () => {
-        it('works on what is there with several members at their own pace', async () => {
+        it('processes messages with several members at their own pace', async () => {
           await using database = await store.fresh()
           const tm = await database.open()
           const group = tm.consumerGroup('work', 'g', { batchSize: 10 })
@@ -340,7 +340,7 @@ export function consumerGroups({ stores, shared }: ConformanceStores): void {
   for (const store of shared) {
     describe(store.name, () => {
       describe('one group in two instances', () => {
-        it('does every message once', async () => {
+        it('processes every message once', async () => {
           await using database = await store.fresh()
           const instances = [await database.open(), await database.open()]
           const deliveries: Delivery[][] = []

@@ -12,7 +12,7 @@ export function consumers({ stores, shared }: ConformanceStores): void {
   for (const store of stores) {
     describe(store.name, () => {
       describe('the figures of a consumer', () => {
-        it('count what it has processed and failed, how long that took, and when it was last at work', async () => {
+        it('count what it has processed and failed, with durations and the last activity', async () => {
           await using database = await store.fresh()
           const tm = await database.open()
           await tm.configureTopic('events', { semantics: 'pub-sub', maxAttempts: 1 })
@@ -57,7 +57,7 @@ export function consumers({ stores, shared }: ConformanceStores): void {
           assert.deepEqual(await tm.admin.consumers('events'), [])
         })
 
-        it('are those of readers and of pulls too', async () => {
+        it('include readers and pulls', async () => {
           await using database = await store.fresh()
           const tm = await database.open()
           await tm.publishBatch('work', [1, 2, 3, 4])
@@ -111,7 +111,7 @@ export function consumers({ stores, shared }: ConformanceStores): void {
   for (const store of shared) {
     describe(store.name, () => {
       describe('consumers of several processes', () => {
-        it('are seen by all of them, with their times, once their heartbeats have told', async () => {
+        it('are visible to all of them, with their times, after their heartbeats', async () => {
           await using database = await store.fresh()
           const [here, there] = [await database.open(), await database.open()]
           await here.configureTopic('events', { semantics: 'pub-sub' })
@@ -144,7 +144,7 @@ export function consumers({ stores, shared }: ConformanceStores): void {
         })
       })
 
-      it('tells the claim conflicts of a group in which consumers compete', async () => {
+      it('reports the claim conflicts of a group with competing consumers', async () => {
         await using database = await store.fresh()
         const [here, there] = [await database.open(), await database.open()]
         await here.configureTopic('work')

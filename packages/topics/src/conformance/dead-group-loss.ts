@@ -41,7 +41,7 @@ export function deadGroupLoss({ secluded }: ConformanceStores): void {
           return tm
         }
 
-        it('is told exactly what was cleaned up meanwhile, by its own start', async () => {
+        it('is told exactly what was cleaned up meanwhile, at its start', async () => {
           await using database = await store.fresh()
           const tm = await loseNine(database)
           const lost = eventsOf(tm, 'messages-lost')
@@ -52,7 +52,7 @@ export function deadGroupLoss({ secluded }: ConformanceStores): void {
           assert.equal(tm.metrics().totals.lost, 5)
         })
 
-        it('is told so where a backfill had not brought all of it yet', async () => {
+        it('is told even if a backfill had not delivered all of it yet', async () => {
           await using database = await store.fresh()
           const tm = await loseNine(database, { before: 7 })
           const lost = eventsOf(tm, 'messages-lost')
@@ -95,7 +95,7 @@ export function deadGroupLoss({ secluded }: ConformanceStores): void {
           ['a bound', { maxMessages: 1 }, 2],
           ['backfill: false', false, 3],
         ] as const) {
-          it(`is told what ${how} makes it pass over beside that`, async () => {
+          it(`is also told what ${how} makes it skip`, async () => {
             await using database = await store.fresh()
             const tm = await loseNine(database, { before: 7 })
             const lost = eventsOf(tm, 'messages-lost')
@@ -109,7 +109,7 @@ export function deadGroupLoss({ secluded }: ConformanceStores): void {
           })
         }
 
-        it('is told what backfill: false makes it pass over, of a backfill whose bits are cleared', async () => {
+        it('is told what backfill: false makes it skip of a backfill whose bits are cleared', async () => {
           await using database = await store.fresh()
           const tm = await database.open()
           await tm.configureTopic('events', { ...CONFIG, tracking })
@@ -150,7 +150,7 @@ export function deadGroupLoss({ secluded }: ConformanceStores): void {
           )
         })
 
-        it('is told nothing where nothing was lost', async () => {
+        it('is told nothing if nothing was lost', async () => {
           await using database = await store.fresh()
           const tm = await database.open()
           await using cleaner = await cleanerOf(database)

@@ -55,7 +55,7 @@ export function deadGroups({ secluded }: ConformanceStores): void {
           assert.deepEqual(settingsOf(changed), [600_000, 3_600_000, 7])
         })
 
-        it('does not die while it is paused, and begins anew when it is resumed', async () => {
+        it('does not die while it is paused, and starts again when it is resumed', async () => {
           await using database = await store.fresh()
           const tm = await database.open()
           await tm.configureTopic('events', { semantics: 'pub-sub' })
@@ -119,7 +119,7 @@ export function deadGroups({ secluded }: ConformanceStores): void {
       })
 
       describe('resurrection', () => {
-        it('comes with the next heartbeat of a group that runs on, which goes on where it stopped', async () => {
+        it('comes with the next heartbeat of a running group, which continues where it stopped', async () => {
           await using database = await store.fresh()
           const tm = await database.open()
           await tm.configureTopic('events', { semantics: 'pub-sub' })
@@ -139,7 +139,7 @@ export function deadGroups({ secluded }: ConformanceStores): void {
           assert.equal(tm.metrics().totals.resurrected, 1)
         })
 
-        it('comes with a subscribe, at the cursor, with all that was published meanwhile', async () => {
+        it('comes with a subscribe, at the cursor, with everything published meanwhile', async () => {
           await using database = await store.fresh()
           const tm = await withGroup(await database.open())
           await letDie(tm, database)
@@ -231,7 +231,7 @@ export function deadGroups({ secluded }: ConformanceStores): void {
         })
       })
 
-      it('forgives the misses of a group that beats for longer than a timeout', async () => {
+      it('clears the misses of a group that sends heartbeats for longer than a timeout', async () => {
         await using database = await store.fresh()
         const tm = await withGroup(await database.open())
         await database.ageGroups(TIMEOUT_MS + 1_000)
@@ -243,7 +243,7 @@ export function deadGroups({ secluded }: ConformanceStores): void {
         assert.equal((await groupOf(tm, 'events', 'g')).heartbeat.misses, 0)
       })
 
-      it('leaves the handlers of a group that died and lives on to finish, as stale ones', async () => {
+      it('lets the handlers of a resurrected group finish as stale ones', async () => {
         await using database = await store.fresh()
         const tm = await database.open()
         await tm.configureTopic('events', { semantics: 'pub-sub' })

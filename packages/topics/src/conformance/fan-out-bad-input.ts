@@ -50,7 +50,7 @@ export function fanOutBadInput({ stores }: ConformanceStores): void {
           })
         }
 
-        it('to another tracking but by the verb for it, which the error names', async () => {
+        it('to another tracking except by the method for it, which the error names', async () => {
           await using database = await store.fresh()
           const tm = await database.open()
           const before = await tm.configureTopic('events', { semantics: 'pub-sub' })
@@ -63,7 +63,7 @@ export function fanOutBadInput({ stores }: ConformanceStores): void {
         })
       })
 
-      it('maintenance that is no preset or no option is refused', async () => {
+      it('maintenance with an unknown preset or option is refused', async () => {
         await using database = await store.fresh()
         for (const maintenance of BAD_MAINTENANCE) {
           await assert.rejects(database.open({ maintenance } as OpenOptions), ConfigError)
@@ -71,7 +71,7 @@ export function fanOutBadInput({ stores }: ConformanceStores): void {
       })
 
       describe('a group', () => {
-        it('that is not there is an error that names those that are', async () => {
+        it('that does not exist is an error that names the existing ones', async () => {
           await using database = await store.fresh()
           const tm = await database.open()
           await subscribed(tm, 'offset', ['email'])
@@ -118,7 +118,7 @@ export function fanOutBadInput({ stores }: ConformanceStores): void {
         })
 
         it(
-          'is the 65th of a topic that is tracked by reference: refused, with the way out',
+          'is refused as the 65th of a topic tracked by reference, with a way out',
           needs(store, 'tracking'),
           async () => {
             await using database = await store.fresh()
@@ -159,7 +159,7 @@ export function fanOutBadInput({ stores }: ConformanceStores): void {
           assert.deepEqual(await tm.admin.backfill('events', 'late'), before)
         })
 
-        it('where a group is placed at once', async () => {
+        it('if a group is placed directly', async () => {
           await using database = await store.fresh()
           const tm = await database.open()
           await subscribed(tm, 'offset', ['late'])

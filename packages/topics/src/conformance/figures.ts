@@ -16,7 +16,7 @@ export function figures({ stores }: ConformanceStores): void {
     describe(store.name, () => {
       for (const tracking of ['offset', 'reference'] as const) {
         it(
-          `tells of two groups with failures, a reset and a backfill, tracked by ${tracking}, what happened`,
+          `match what happened to two groups with failures, a reset and a backfill, tracked by ${tracking}`,
           needsTracking(store, tracking),
           async () => {
             await using database = await store.fresh()

@@ -29,7 +29,7 @@ export function forcedCap({ secluded }: ConformanceStores): void {
         })
       }
 
-      test('counts exactly what it takes from each group: not claimed, held, to be tried again', async (database, cleaner) => {
+      test('counts exactly what it removes from each group: not claimed, held, to be retried', async (database, cleaner) => {
         const tm = await database.open()
         await tm.configureTopic('events', CAPPED)
         const readers = ['idle', 'busy', 'done'].map(group =>
@@ -95,7 +95,7 @@ export function forcedCap({ secluded }: ConformanceStores): void {
         assert.deepEqual({ inFlight, retries, backlog }, { inFlight: 0, retries: 0, backlog: 0 })
       })
 
-      test('lets a lease that it emptied half run out, and the rest be buried with its payload', async (database, cleaner) => {
+      test('lets a half-emptied lease expire, and dead-letters the rest with its payload', async (database, cleaner) => {
         const { tm, young } = await heldAcross(database, cleaner, { maxAttempts: 1 })
         await database.expireLeases()
         assert.equal(await tm.reader('events', { group: 'g' }).poll(0), null)
@@ -127,7 +127,7 @@ export function forcedCap({ secluded }: ConformanceStores): void {
         ])
       })
 
-      test('takes from a queue as well, and says so', async (database, cleaner) => {
+      test('removes from a queue as well, and reports it', async (database, cleaner) => {
         const tm = await database.open()
         await tm.configureTopic('jobs', { ...CAPPED, semantics: 'queue' })
         await tm.reader('jobs').ready()
@@ -137,7 +137,7 @@ export function forcedCap({ secluded }: ConformanceStores): void {
         assert.equal(await cleaner.lost('jobs', ''), 15)
       })
 
-      test("with maxRetention 'none' takes nothing", async (database, cleaner) => {
+      test("with maxRetention 'none' removes nothing", async (database, cleaner) => {
         const tm = await database.open()
         await tm.configureTopic('events', { ...CAPPED, maxRetention: 'none' })
         const reader = tm.reader('events', { group: 'g', from: 'beginning' })

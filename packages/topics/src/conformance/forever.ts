@@ -40,7 +40,7 @@ export function forever({ secluded }: ConformanceStores): void {
         )
 
         test(
-          `by ${tracking}: keeps what nobody is subscribed to`,
+          `by ${tracking}: keeps messages without a subscription`,
           async (database, cleaner) => {
             const tm = await database.open()
             await tm.configureTopic('events', { ...FOREVER, tracking })
@@ -54,7 +54,7 @@ export function forever({ secluded }: ConformanceStores): void {
         )
       }
 
-      test('keeps what nobody is subscribed to for the time that was given for it', async (database, cleaner) => {
+      test('keeps messages without a subscription for their own retention', async (database, cleaner) => {
         const tm = await database.open()
         await tm.configureTopic('events', { ...FOREVER, zeroSubscriptionRetention: '10d' })
         await tm.publishBatch('events', range(1, 35))
@@ -79,7 +79,7 @@ export function forever({ secluded }: ConformanceStores): void {
         assert.deepEqual(await tm.admin.topics(), [])
       })
 
-      test('refuses it where a cap was given before, until that is lifted', async database => {
+      test('is refused if a cap was given before, until that is lifted', async database => {
         const tm = await database.open()
         await tm.configureTopic('events', { semantics: 'pub-sub', maxRetention: '30d' })
         await assert.rejects(
@@ -93,7 +93,7 @@ export function forever({ secluded }: ConformanceStores): void {
         await assert.rejects(tm.configureTopic('events', { maxRetention: '1s' }), /maxRetention.*'forever'/)
       })
 
-      test('lets a cap that nobody gave follow the retention, there and back', async database => {
+      test('lets a default cap follow the retention, back and forth', async database => {
         const tm = await database.open()
         const caps: (number | null)[] = []
         for (const retention of ['24h', '60d', 'forever', '7d'] as const) {

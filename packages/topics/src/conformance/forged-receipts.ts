@@ -45,7 +45,7 @@ export function forgedReceipts({ stores, shared }: ConformanceStores): void {
   for (const store of stores) {
     describe(store.name, () => {
       describe('a forged receipt', () => {
-        it('is refused whatever it says, takes no memory, and writes no line', async () => {
+        it('is refused whatever it contains, takes no memory, and logs nothing', async () => {
           await using database = await store.fresh()
           const { logger, lines } = recording()
           const tm = await database.open({ logger })
@@ -65,7 +65,7 @@ export function forgedReceipts({ stores, shared }: ConformanceStores): void {
           assert.equal((await groupOf(tm, 'work')).inFlight, 3)
         })
 
-        it('with another spelling of its seal is none', async () => {
+        it('with another spelling of its signature is refused', async () => {
           await using database = await store.fresh()
           const tm = await database.open()
           await tm.publish('work', 1)
@@ -89,7 +89,7 @@ export function forgedReceipts({ stores, shared }: ConformanceStores): void {
   for (const store of shared) {
     describe(store.name, () => {
       describe('a settlement of many messages', () => {
-        it('is one line of the log, whether it is stale or failed', async () => {
+        it('is one log line, whether it is stale or failed', async () => {
           await using database = await store.fresh()
           const { logger, lines } = recording()
           const tm = await database.open({ logger })
@@ -112,7 +112,7 @@ export function forgedReceipts({ stores, shared }: ConformanceStores): void {
         })
       })
 
-      it('a receipt of another namespace is refused, though every id is the same', async () => {
+      it('a receipt of another namespace is refused, even if every id is the same', async () => {
         await using database = await store.fresh()
         const [here, there] = [await database.open(), await database.open({ namespace: 'other' })]
         for (const tm of [here, there]) await tm.publish('work', 1)

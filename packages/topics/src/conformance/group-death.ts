@@ -13,7 +13,7 @@ const HOUR = 3_600_000
 export function groupDeath({ secluded }: ConformanceStores): void {
   for (const store of secluded) {
     describe(`a dead group on ${store.name}`, () => {
-      it('is found by its silence, and what nobody is subscribed to is reported', async () => {
+      it('is found by its silence, and topics without a subscription are reported', async () => {
         await using database = await store.fresh()
         const tm = await pubSub(await database.open())
         const reader = tm.reader('events', { group: 'test-group', heartbeat: { interval: '2s', timeout: '10s' } })
@@ -43,7 +43,7 @@ export function groupDeath({ secluded }: ConformanceStores): void {
     })
 
     describe(`a group that restarts again and again on ${store.name}`, () => {
-      it('dies though it beats again and again, once between two silences', async () => {
+      it('dies even if it sends a heartbeat between two silences', async () => {
         await using database = await store.fresh()
         const tm = await pubSub(await database.open())
         const restart = async () => (await tm.reader('events', { group: 'g' }).ready()).close()
@@ -59,7 +59,7 @@ export function groupDeath({ secluded }: ConformanceStores): void {
     })
 
     describe(`a consumer that is alive and unreachable on ${store.name}`, () => {
-      it('lives again with its first heartbeat, with what it had in hand and what came meanwhile', async () => {
+      it('is resurrected by its first heartbeat, with what it held and what came meanwhile', async () => {
         await using database = await store.fresh()
         const [here, there] = [await pubSub(await database.open()), await database.open()]
         const gate = new Gate()
@@ -89,7 +89,7 @@ export function groupDeath({ secluded }: ConformanceStores): void {
     })
 
     describe(`a detection of dead groups that is killed on ${store.name}`, () => {
-      it('leaves groups that are dead once, and the next run goes on', async () => {
+      it('leaves groups marked dead once, and the next run continues', async () => {
         await using database = await store.fresh()
         const tm = await pubSub(await database.open())
         for (const n of range(1, 5)) await (await tm.reader('events', { group: `g-${n}` }).ready()).close()

@@ -13,7 +13,7 @@ export function groupLease({ stores, shared }: ConformanceStores): void {
   for (const store of stores) {
     describe(store.name, () => {
       describe("a group's own lease", () => {
-        it('holds for its claims, and the topic’s for those of others', async () => {
+        it('applies to its claims, and the topic’s to those of others', async () => {
           await using database = await store.fresh()
           const tm = await database.open()
           await tm.configureTopic('events', { semantics: 'pub-sub', lease: '5m' })
@@ -33,7 +33,7 @@ export function groupLease({ stores, shared }: ConformanceStores): void {
           gate.open()
         })
 
-        it('is what extend() and pull() go by', async () => {
+        it('applies to extend() and pull()', async () => {
           await using database = await store.fresh()
           const tm = await database.open()
           await tm.configureTopic('work', { lease: '1m' })
@@ -49,7 +49,7 @@ export function groupLease({ stores, shared }: ConformanceStores): void {
           assert.equal(termIn(await claimOf(tm, 'puller')), 2 * HOUR)
         })
 
-        it('that never ends is extended by asking the database: a claim that was lost is told so', async () => {
+        it('that never expires is extended through the database: a lost claim is reported', async () => {
           await using database = await store.fresh()
           const tm = await database.open()
           await tm.configureTopic('work', { lease: 0 })
@@ -69,7 +69,7 @@ export function groupLease({ stores, shared }: ConformanceStores): void {
           await assert.rejects(tm.extend(pulled.receipt ?? ''), StaleDeliveryError)
         })
 
-        it('runs out, aborts the handler and lets others take over, however long the topic’s is', async () => {
+        it('expires, aborts the handler and lets others take over, however long the topic’s is', async () => {
           await using database = await store.fresh()
           const tm = await database.open()
           await tm.configureTopic('work', { lease: '5m' })

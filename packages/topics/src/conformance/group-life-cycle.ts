@@ -33,7 +33,7 @@ export function groupLifeCycle({ stores, shared }: ConformanceStores): void {
           assert.deepEqual(payloadsOf(deliveries), range(1, 10))
         })
 
-        it('after stop goes on where the group was', async () => {
+        it('after stop continues where the group was', async () => {
           await using database = await store.fresh()
           const tm = await database.open()
           const group = tm.consumerGroup('work')
@@ -50,7 +50,7 @@ export function groupLifeCycle({ stores, shared }: ConformanceStores): void {
       })
 
       describe('stop', () => {
-        it('before start, twice and twice at once is fine', async () => {
+        it('before start, twice and concurrently is harmless', async () => {
           await using database = await store.fresh()
           const tm = await database.open()
           const stopped = eventsOf(tm, 'group-stopped')
@@ -111,7 +111,7 @@ export function groupLifeCycle({ stores, shared }: ConformanceStores): void {
           assert.equal(await reader.poll(0), null)
         })
 
-        it('comes with close(), with dispose, and with the block that owns the group', async () => {
+        it('happens with close(), with dispose, and at the end of the owning block', async () => {
           await using database = await store.fresh()
           const tm = await database.open()
           const stopped = eventsOf(tm, 'group-stopped')
@@ -129,7 +129,7 @@ export function groupLifeCycle({ stores, shared }: ConformanceStores): void {
           assert.equal(group.running, false)
         })
 
-        it('comes with close() for a group that is just starting', async () => {
+        it('happens with close() for a group that is just starting', async () => {
           await using database = await store.fresh()
           const tm = await database.open()
           const errors = eventsOf(tm, 'error')
@@ -144,7 +144,7 @@ export function groupLifeCycle({ stores, shared }: ConformanceStores): void {
       })
 
       describe('pause and resume', () => {
-        it('hold a group back and let it go on', async () => {
+        it('stop a group and let it continue', async () => {
           await using database = await store.fresh()
           const tm = await database.open()
           const group = tm.consumerGroup('work')
@@ -177,7 +177,7 @@ export function groupLifeCycle({ stores, shared }: ConformanceStores): void {
           await happened(deliveries, 1, 'the message')
         })
 
-        it('give back what was not begun, uncounted, and finish what was', async () => {
+        it('release what was not started without counting an attempt, and finish what was', async () => {
           await using database = await store.fresh()
           const tm = await database.open()
           const { group, begun, gate } = slowGroup(tm.consumerGroup('work'))
@@ -227,7 +227,7 @@ export function groupLifeCycle({ stores, shared }: ConformanceStores): void {
       })
 
       describe('cancel', () => {
-        it('stops the group and ends its subscription for good', async () => {
+        it('stops the group and ends its subscription permanently', async () => {
           await using database = await store.fresh()
           const tm = await database.open()
           await tm.configureTopic('events', { semantics: 'pub-sub' })

@@ -9,7 +9,7 @@ import { until } from './until.ts'
 export function groupMembers({ stores }: ConformanceStores): void {
   for (const store of stores) {
     describe(`a group without members on ${store.name}`, () => {
-      it('does not start, and subscribes nothing', async () => {
+      it('does not start, and creates no subscription', async () => {
         await using database = await store.fresh()
         const tm = await pubSub(await database.open())
         const group = tm.consumerGroup('events', 'analytics')
@@ -21,7 +21,7 @@ export function groupMembers({ stores }: ConformanceStores): void {
         await until(() => deliveries.length === 1, { what: 'the message' })
       })
 
-      it('can’t come about while it runs: the last member of a started group can’t be removed', async () => {
+      it('cannot occur while it runs: the last member of a started group can’t be removed', async () => {
         await using database = await store.fresh()
         const tm = await pubSub(await database.open())
         const group = tm.consumerGroup<number>('events', 'analytics')
@@ -34,7 +34,7 @@ export function groupMembers({ stores }: ConformanceStores): void {
         assert.equal(group.removeConsumer('consumer-1'), true)
       })
 
-      it('is not one whose members filter everything out: that counts as processed', async () => {
+      it('is different from one whose members filter everything out: that counts as processed', async () => {
         await using database = await store.fresh()
         const tm = await pubSub(await database.open())
         const group = tm.consumerGroup<number>('events', 'analytics')

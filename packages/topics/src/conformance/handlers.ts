@@ -52,7 +52,7 @@ export function handlers({ stores, shared }: ConformanceStores): void {
         }
 
         for (const [kind, [handler, error]] of Object.entries(failing)) {
-          it(`${kind} is a failed attempt, and the group goes on`, async () => {
+          it(`${kind} is a failed attempt, and the group continues`, async () => {
             await using database = await store.fresh()
             const tm = await database.open()
             await tm.configureTopic('work', { maxAttempts: 2, backoff: { initial: 1, max: 1 } })
@@ -87,7 +87,7 @@ export function handlers({ stores, shared }: ConformanceStores): void {
           assert.equal(tm.metrics().totals.nacked, 1)
         })
 
-        it('hears through its signal that its lease has run out', async () => {
+        it('is told by its signal that its lease has expired', async () => {
           await using database = await store.fresh()
           const tm = await database.open()
           // On a slow machine the lease may expire before the handler starts: then there is another attempt.
@@ -179,7 +179,7 @@ export function handlers({ stores, shared }: ConformanceStores): void {
   for (const store of shared) {
     describe(store.name, () => {
       describe('autoExtend', () => {
-        it('keeps the lease while the handler runs, and its cap lets it go', async () => {
+        it('extends the lease while the handler runs, up to its cap', async () => {
           await using database = await store.fresh()
           const [here, there] = [await database.open(), await database.open()]
           await here.configureTopic('work', { lease: '200ms', maxAttempts: 100 })
@@ -255,7 +255,7 @@ export function handlers({ stores, shared }: ConformanceStores): void {
         })
       })
 
-      describe('a delivery whose lease ran out while it waited', () => {
+      describe('a delivery whose lease expired while it waited', () => {
         it('is never started by a group', async () => {
           await using database = await store.fresh()
           const tm = await database.open()
@@ -276,7 +276,7 @@ export function handlers({ stores, shared }: ConformanceStores): void {
           }
         })
 
-        it('is never handed out by a reader', async () => {
+        it('is never delivered by a reader', async () => {
           await using database = await store.fresh()
           const [here, there] = [await database.open(), await database.open()]
           await here.configureTopic('work', { lease: '200ms' })
@@ -292,7 +292,7 @@ export function handlers({ stores, shared }: ConformanceStores): void {
       })
 
       describe('a handler that hangs', () => {
-        it('loses its message, and leaves those behind it to others', async () => {
+        it('loses its message, and releases those behind it to others', async () => {
           await using database = await store.fresh()
           const [here, there] = [await database.open(), await database.open()]
           await here.configureTopic('work', { lease: '200ms', maxAttempts: 100 })

@@ -10,7 +10,7 @@ export function heartbeats({ stores, shared }: ConformanceStores): void {
   for (const store of stores) {
     describe(store.name, () => {
       describe('the heartbeats of one process', () => {
-        it('go in one statement for all its groups and readers', async () => {
+        it('are sent in one statement for all its groups and readers', async () => {
           await using database = await store.fresh()
           const tm = await pubSub(await database.open())
           const groups = range(1, 8).map(n => tm.consumerGroup('events', `g-${n}`))
@@ -35,7 +35,7 @@ export function heartbeats({ stores, shared }: ConformanceStores): void {
           assert.equal(after.beats - before.beats, 9 * (after.statements - before.statements))
         })
 
-        it('go at each subscription’s own interval', async () => {
+        it('are sent at each subscription’s own interval', async () => {
           await using database = await store.fresh()
           const tm = await pubSub(await database.open())
           await tm.reader('events', { group: 'quick', heartbeat: { interval: 10 } }).ready()
@@ -67,7 +67,7 @@ export function heartbeats({ stores, shared }: ConformanceStores): void {
 
   for (const store of shared) {
     describe(store.name, () => {
-      it('brings along what the group has counted, and the rest when it stops', async () => {
+      it('reports what the group has counted, and the rest when it stops', async () => {
         await using database = await store.fresh()
         const tm = await pubSub(await database.open(), { backoff: { initial: '1h', max: '1h' } })
         const group = tm.consumerGroup<number>('events', 'g', { filter: ({ payload }) => payload <= 8 })
@@ -118,7 +118,7 @@ export function heartbeats({ stores, shared }: ConformanceStores): void {
       })
 
       describe('heartbeats that fail', () => {
-        it('are retried, each failure an event, and the group goes on when they succeed again', async () => {
+        it('are retried, each failure an event, and the group continues when they succeed again', async () => {
           await using database = await store.fresh()
           const tm = await pubSub(await database.open())
           const group = tm.consumerGroup('events', 'g')
@@ -140,7 +140,7 @@ export function heartbeats({ stores, shared }: ConformanceStores): void {
           })
         })
 
-        it('suspend the group after ten in a row: it claims nothing, says so, and goes on by itself', async () => {
+        it('suspend the group after ten in a row: it claims nothing, reports it, and continues by itself', async () => {
           await using database = await store.fresh()
           const tm = await pubSub(await database.open())
           const group = tm.consumerGroup<number>('events', 'g')
@@ -194,7 +194,7 @@ export function heartbeats({ stores, shared }: ConformanceStores): void {
           assert.ok(event?.reason instanceof SubscriptionGoneError)
         })
 
-        it('have no bearing on a queue, whose only group never dies', async () => {
+        it('do not affect a queue, whose only group never dies', async () => {
           await using database = await store.fresh()
           const tm = await database.open()
           const group = tm.consumerGroup<number>('work')
@@ -207,7 +207,7 @@ export function heartbeats({ stores, shared }: ConformanceStores): void {
         })
       })
 
-      it('lets a reader that only waits live on', async () => {
+      it('keeps a reader that only waits alive', async () => {
         await using database = await store.fresh()
         const tm = await pubSub(await database.open())
         const reader = await tm.reader('events', { group: 'g', heartbeat: { interval: 20 } }).ready()

@@ -233,7 +233,7 @@ const AT_ONCE = 12
 export function incarnationVerbs({ shared }: ConformanceStores): void {
   for (const store of shared) {
     const all = callsOf(store)
-    describe(`${store.name}: what an old process knows of a namespace that was made anew`, () => {
+    describe(`${store.name}: what an old process knows of a namespace that was recreated`, () => {
       for (let from = 0; from < all.length; from += AT_ONCE) {
         const calls = all.slice(from, from + AT_ONCE)
         it(`is refused, and changes nothing: ${calls.map(({ verb }) => verb).join(', ')}`, async () => {
@@ -259,7 +259,7 @@ export function incarnationVerbs({ shared }: ConformanceStores): void {
     })
 
     describe(`${store.name}: records of another incarnation`, () => {
-      it('are refused by every verb that takes them, and nothing is changed', async () => {
+      it('are refused by every method that takes them, and nothing is changed', async () => {
         await using database = await store.fresh()
         await using direct = await openStore(database)
         const known = await begin(direct, store)

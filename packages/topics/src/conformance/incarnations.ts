@@ -39,8 +39,8 @@ export function incarnations({ shared }: ConformanceStores): void {
     // On SQLite the tables of the default namespace are in the application's file; other namespaces have their own
     // file, which is removed.
     for (const namespace of ['default', 'run-7']) {
-      describe(`${store.name}: an old process, after its namespace '${namespace}' was dropped and made again`, () => {
-        it('takes no message of the new one; its group stops with the reason', async () => {
+      describe(`${store.name}: an old process, after its namespace '${namespace}' was dropped and recreated`, () => {
+        it('receives no message of the new one; its group stops with the reason', async () => {
           await using database = await store.fresh()
           const old = await database.open({ namespace, sweepInterval: '20ms' })
           await old.configureTopic('events', PUB_SUB)
@@ -98,7 +98,7 @@ export function incarnations({ shared }: ConformanceStores): void {
           assert.equal((await anew.publish('events', 'new', { messageId: 'm' })).duplicate, false)
         })
 
-        it('is told at once by whatever it waits for', async () => {
+        it('is told at once by every waiting call', async () => {
           await using database = await store.fresh()
           const old = await database.open({ namespace, sweepInterval: '20ms' })
           await old.configureTopic('events', PUB_SUB)
@@ -149,7 +149,7 @@ export function incarnations({ shared }: ConformanceStores): void {
           await soon(old.close(), 'the old one to close')
         })
 
-        it('gives its handlers that still run to nobody, and ends', async () => {
+        it('abandons its running handlers, and ends', async () => {
           await using database = await store.fresh()
           const old = await database.open({ namespace, sweepInterval: '20ms' })
           await old.configureTopic('events', PUB_SUB)
@@ -172,7 +172,7 @@ export function incarnations({ shared }: ConformanceStores): void {
           assert.deepEqual((await anew.admin.describeTopic('events')).groups, [])
         })
 
-        it('runs no job there, and no verb of an operator', async () => {
+        it('runs no job and no admin operation there', async () => {
           await using database = await store.fresh()
           const old = await database.open({ namespace })
           const tracking = has(store, 'tracking') ? 'reference' : 'offset'
@@ -227,7 +227,7 @@ export function incarnations({ shared }: ConformanceStores): void {
           assert.equal((await anew.admin.completion('events', { unfinished: true })).length, 5)
         })
 
-        it('is told that it is gone, where nobody has made it again', async () => {
+        it('is told that it is gone, if nobody has recreated it', async () => {
           await using database = await store.fresh()
           const old = await database.open({ namespace, sweepInterval: '20ms' })
           await old.configureTopic('events', PUB_SUB)

@@ -14,7 +14,7 @@ export function lag({ stores, shared }: ConformanceStores): void {
       for (const tracking of ['offset', 'reference'] as const) {
         describe(`the lag of a group in a topic tracked by ${tracking}`, needsTracking(store, tracking), () => {
           for (const count of [1, 30, 2_500]) {
-            it(`is all that a reset brings again: ${count} messages`, async () => {
+            it(`is everything that a reset redelivers: ${count} messages`, async () => {
               await using database = await store.fresh()
               const tm = await database.open({ maintenance: false })
               await consumeAll(tm, tracking, count)
@@ -56,7 +56,7 @@ export function lag({ stores, shared }: ConformanceStores): void {
   for (const store of shared) {
     describe(store.name, () => {
       describe('the lag of a group whose backfill waits', needs(store, 'tracking'), () => {
-        it('is what the backfill will bring, before, while and after it runs', async () => {
+        it('is what the backfill will deliver, before, while and after it runs', async () => {
           await using database = await store.fresh()
           await using opened = await openStore(database)
           const work = await Work.on(opened)
@@ -79,7 +79,7 @@ export function lag({ stores, shared }: ConformanceStores): void {
           assert.deepEqual([left, oldestWaitingAt], [0, null])
         })
 
-        it('counts only what is pending, where only that was asked for', async () => {
+        it('counts only what is pending with that scope', async () => {
           await using database = await store.fresh()
           await using opened = await openStore(database)
           const work = await Work.on(opened)
@@ -96,7 +96,7 @@ export function lag({ stores, shared }: ConformanceStores): void {
           assert.equal(await backlog(work, 'late'), 0)
         })
 
-        it('leaves out what a cancelled backfill did not come to', async () => {
+        it('leaves out what a cancelled backfill did not reach', async () => {
           await using database = await store.fresh()
           await using opened = await openStore(database)
           const work = await Work.on(opened)

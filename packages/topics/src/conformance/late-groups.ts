@@ -8,7 +8,7 @@ import { it } from './it.ts'
 export function lateGroups({ stores }: ConformanceStores): void {
   for (const store of stores) {
     describe(`a group that registers after the first publish on ${store.name}`, () => {
-      it('gets what was published before, where it registers in time', async () => {
+      it('gets what was published before, if it registers in time', async () => {
         await using database = await store.fresh()
         const tm = await pubSub(await database.open())
         await tm.publishBatch('events', [1, 2, 3])
@@ -16,7 +16,7 @@ export function lateGroups({ stores }: ConformanceStores): void {
         assert.deepEqual(await consume(tm.reader('events', { group: 'late', from: 'beginning' }), 3), [1, 2, 3])
       })
 
-      it('misses nothing where publishing is blocked until somebody has registered', async () => {
+      it('misses nothing if publishing is blocked until somebody has registered', async () => {
         await using database = await store.fresh()
         const tm = await database.open()
         await tm.configureTopic('events', { semantics: 'pub-sub', blockPublishWithoutSubscription: true })

@@ -9,7 +9,7 @@ import { until } from './until.ts'
 export function leases({ stores, shared }: ConformanceStores): void {
   for (const store of stores) {
     describe(store.name, () => {
-      it('gives a message to another when its lease has run out, at the next version', async () => {
+      it('gives a message to another when its lease has expired, at the next version', async () => {
         await using database = await store.fresh()
         const tm = await database.open()
         await tm.configureTopic('work', { lease: '200ms' })
@@ -70,7 +70,7 @@ export function leases({ stores, shared }: ConformanceStores): void {
       })
 
       describe('a stale nack', () => {
-        it('changes nothing and says so', async () => {
+        it('changes nothing and reports it', async () => {
           await using test = await reassigned(store)
           const { here, held, taken } = test
           await assert.rejects(held.nack('too late', { delay: 0 }), StaleDeliveryError)
@@ -82,7 +82,7 @@ export function leases({ stores, shared }: ConformanceStores): void {
         })
       })
 
-      it('reports no stale delivery where an extension meets the ack of the same consumer', async () => {
+      it('reports no stale delivery if an extension meets the ack of the same consumer', async () => {
         await using database = await store.fresh()
         const tm = await database.open()
         await tm.configureTopic('work', {})
@@ -95,7 +95,7 @@ export function leases({ stores, shared }: ConformanceStores): void {
       })
 
       describe('a stale extend', () => {
-        it('changes nothing and says so', async () => {
+        it('changes nothing and reports it', async () => {
           await using test = await reassigned(store)
           const { here, held, database } = test
           await assert.rejects(held.extend('1h'), StaleDeliveryError)
@@ -105,7 +105,7 @@ export function leases({ stores, shared }: ConformanceStores): void {
         })
       })
 
-      describe('an ack after the lease ran out, that nobody has taken over', () => {
+      describe('an ack after the lease expired, that nobody has taken over', () => {
         it('still counts: nobody else has the message', async () => {
           await using database = await store.fresh()
           const tm = await database.open()
@@ -133,7 +133,7 @@ export function leases({ stores, shared }: ConformanceStores): void {
           assert.equal(await second.poll(0), null)
         })
 
-        it('still tries a nacked message again', async () => {
+        it('still retries a nacked message', async () => {
           await using database = await store.fresh()
           const tm = await database.open()
           await tm.configureTopic('work', { lease: 0 })
@@ -147,7 +147,7 @@ export function leases({ stores, shared }: ConformanceStores): void {
         })
       })
 
-      describe('a page of which a part is settled when its lease runs out', () => {
+      describe('a page of which a part is settled when its lease expires', () => {
         it('gives only the rest to others, each at its next version', async () => {
           await using database = await store.fresh()
           const tm = await database.open()
@@ -195,7 +195,7 @@ export function leases({ stores, shared }: ConformanceStores): void {
       })
 
       describe('the watermark', () => {
-        it('never goes back, and ends past everything', async () => {
+        it('never decreases, and ends past everything', async () => {
           await using database = await store.fresh()
           const tm = await database.open()
           const seen: bigint[] = []

@@ -18,7 +18,7 @@ const DAY = 86_400_000
 export function maintenance({ stores, shared }: ConformanceStores): void {
   for (const store of stores) {
     describe(store.name, () => {
-      it('opens with each preset, with settings of one’s own, and without', async () => {
+      it('opens with each preset, with custom settings, and without', async () => {
         await using database = await store.fresh()
         for (const preset of ['standard', 'low', 'high', 'critical'] satisfies MaintenancePreset[]) {
           await (await database.open({ maintenance: preset })).close()
@@ -73,7 +73,7 @@ export function maintenance({ stores, shared }: ConformanceStores): void {
           )
         })
 
-        it('of a process that was killed in it is taken over when its lock has run out', async () => {
+        it('of a process that was killed in it is taken over when its lock has expired', async () => {
           await using database = await store.fresh()
           const [tm, killed] = [await database.open(), await openStore(database)]
           assert.equal(await killed.jobs.lock('dead-groups', { token: TOKEN, ttlMs: 60_000 }), true)
@@ -156,7 +156,7 @@ export function maintenance({ stores, shared }: ConformanceStores): void {
       })
 
       describe('subscriptions that ended', () => {
-        it('are removed after their retention with all that was theirs but their dead letters', async () => {
+        it('are removed after their retention with everything but their dead letters', async () => {
           await using database = await store.fresh()
           const tm = await database.open({ maintenance: 'high' })
           await tm.configureTopic('events', { semantics: 'pub-sub', maxAttempts: 2 })

@@ -96,7 +96,7 @@ export function metrics({ stores, shared }: ConformanceStores): void {
       })
 
       describe('events', () => {
-        it('tell of every state change, until the listener is taken away', async () => {
+        it('report every state change, until the listener is removed', async () => {
           await using database = await store.fresh()
           const tm = await database.open()
           const [published, acked, nacked] = [eventsOf(tm, 'published'), eventsOf(tm, 'acked'), eventsOf(tm, 'nacked')]
@@ -123,7 +123,7 @@ export function metrics({ stores, shared }: ConformanceStores): void {
           assert.deepEqual([event.messageId, event.attempt, event.retryInMs], [failed.messageId, 1, 60_000])
         })
 
-        it('go on to the others when a listener throws', async () => {
+        it('reach the others when a listener throws', async () => {
           await using database = await store.fresh()
           const tm = await database.open()
           tm.on('published', () => {

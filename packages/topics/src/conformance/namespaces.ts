@@ -44,7 +44,7 @@ export function namespaces({ shared }: ConformanceStores): void {
       })
 
       describe('dropNamespace', () => {
-        it('removes all of it, closes it, and leaves the others', async () => {
+        it('removes everything in it, closes it, and leaves the others', async () => {
           await using database = await store.fresh()
           const [gone, kept] = [await database.open({ namespace: 'gone' }), await database.open({ namespace: 'kept' })]
           await gone.publish('batches', 'gone')

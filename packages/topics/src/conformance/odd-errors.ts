@@ -80,7 +80,7 @@ export function oddErrors({ stores }: ConformanceStores): void {
         assert.deepEqual(unhandled.length, 0, 'unhandled rejections')
       })
 
-      it('takes whatever a handler throws as a failed attempt of that message alone, with a readable error', async () => {
+      it('treats anything thrown by a handler as a failed attempt of that message, with a readable error', async () => {
         await using database = await store.fresh()
         const tm = await database.open({ logger: serializing() })
         await tm.configureTopic('work', { maxAttempts: 2, backoff: { initial: 1, max: 1 } })
@@ -117,7 +117,7 @@ export function oddErrors({ stores }: ConformanceStores): void {
         assert.equal((await tm.admin.deadLetters('innocent')).length, 0)
       })
 
-      it('takes whatever is given to nack()', async () => {
+      it('accepts anything passed to nack()', async () => {
         await using database = await store.fresh()
         const tm = await database.open()
         await tm.configureTopic('work', { maxAttempts: 1 })
@@ -128,7 +128,7 @@ export function oddErrors({ stores }: ConformanceStores): void {
         assert.equal(letters.length, Object.keys(ODD).length)
       })
 
-      it('takes whatever is given to settle() of a receipt', async () => {
+      it('accepts any error passed to settle() of a receipt', async () => {
         await using database = await store.fresh()
         const tm = await database.open()
         await tm.configureTopic('work', { maxAttempts: 1 })
@@ -201,7 +201,7 @@ export function oddErrors({ stores }: ConformanceStores): void {
           })
         }
 
-        it('that answers with a thenable is waited for', async () => {
+        it('that returns a thenable is awaited', async () => {
           await using database = await store.fresh()
           const tm = await database.open()
           // biome-ignore lint/suspicious/noThenProperty: a promise of another library.
@@ -237,7 +237,7 @@ export function oddErrors({ stores }: ConformanceStores): void {
           })
         }
 
-        it('nor are headers that cannot be read', async () => {
+        it('unreadable headers are refused too', async () => {
           await using database = await store.fresh()
           const tm = await database.open()
           const headers = Object.defineProperty({}, 'trace', { get: throwing, enumerable: true })
@@ -257,7 +257,7 @@ export function oddErrors({ stores }: ConformanceStores): void {
       })
 
       describe('a listener', () => {
-        it('that throws or rejects keeps no other listener from hearing, and fails nothing', async () => {
+        it('that throws or rejects does not affect other listeners or the call', async () => {
           await using database = await store.fresh()
           const tm = await database.open()
           const heard: Events['published'][] = []
@@ -302,7 +302,7 @@ export function oddErrors({ stores }: ConformanceStores): void {
         }
       })
 
-      it('goes on with a switch of tracking whose onProgress throws', needs(store, 'tracking'), async () => {
+      it('continues with a switch of tracking whose onProgress throws', needs(store, 'tracking'), async () => {
         await using database = await store.fresh()
         const tm = await database.open()
         await tm.configureTopic('events', { semantics: 'pub-sub' })

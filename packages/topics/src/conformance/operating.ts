@@ -8,7 +8,7 @@ export function operating({ shared }: ConformanceStores): void {
   for (const store of shared) {
     describe(store.name, needs(store, 'operator'), () => {
       describe('a namespace that nobody has open', () => {
-        it('is made by migrate, once, and by nothing that only looks', async () => {
+        it('is created by migrate, once, and by no read-only call', async () => {
           await using database = await store.fresh()
           const fresh = { namespace: 'fresh' }
           const { newest, location, hasFunctions } = await schemaVersions(database.url, fresh)
@@ -23,7 +23,7 @@ export function operating({ shared }: ConformanceStores): void {
           assert.deepEqual(await tm.admin.topics(), [])
         })
 
-        it('has nothing to repair where nothing is wrong', async () => {
+        it('has nothing to repair if nothing is wrong', async () => {
           await using database = await store.fresh()
           const { location } = await migrate(database.url)
           const sound = { location, problems: [], changes: [], mended: true }
@@ -31,7 +31,7 @@ export function operating({ shared }: ConformanceStores): void {
           assert.deepEqual(await repair(database.url), sound)
         })
 
-        it('refuses options and names that are not', async () => {
+        it('refuses unknown options and names', async () => {
           await using database = await store.fresh()
           for (const work of [migrate, repair, diagnose, schemaVersions]) {
             const unknown = { nmespace: 'x' } as object
@@ -46,7 +46,7 @@ export function operating({ shared }: ConformanceStores): void {
       })
 
       describe('diagnose', () => {
-        it('names what needs somebody, and what to do', async () => {
+        it('lists what needs attention, and what to do', async () => {
           await using database = await store.fresh()
           const tm = await database.open()
           await tm.configureTopic('orders', { semantics: 'pub-sub' })

@@ -9,7 +9,7 @@ import { until } from './until.ts'
 export function outages({ stores, shared }: ConformanceStores): void {
   for (const store of shared) {
     describe(store.name, () => {
-      it('counts failed publishes, tells once when they begin to fail and once when they work again', async () => {
+      it('counts failed publishes, and reports once when they begin to fail and once when they work again', async () => {
         await using database = await store.fresh()
         const { logger, lines } = noting()
         const tm = await database.open({ logger })
@@ -32,7 +32,7 @@ export function outages({ stores, shared }: ConformanceStores): void {
       })
 
       for (const kind of ['claim', 'settle'] as const) {
-        it(`does the same for a ${kind}, and goes on`, async () => {
+        it(`does the same for a ${kind}, and continues`, async () => {
           await using database = await store.fresh()
           const { logger, lines } = noting()
           const tm = await database.open({ logger })
@@ -56,7 +56,7 @@ export function outages({ stores, shared }: ConformanceStores): void {
         })
       }
 
-      it('counts failed polls of a reader, which hears of them too', async () => {
+      it('counts failed polls of a reader, which gets the errors too', async () => {
         await using database = await store.fresh()
         const tm = await database.open()
         const reader = await tm.reader('work').ready()

@@ -62,7 +62,7 @@ export function payloads({ stores }: ConformanceStores): void {
       })
 
       describe('the size limit', () => {
-        it('is 1 MiB unless the topic says otherwise', async () => {
+        it('is 1 MiB by default', async () => {
           await using database = await store.fresh()
           const tm = await database.open()
           await tm.publish('work', new Uint8Array(MiB))

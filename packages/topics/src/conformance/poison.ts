@@ -29,14 +29,14 @@ type Outcome = {
 export function poison({ shared }: ConformanceStores): void {
   for (const store of shared) {
     describe(store.name, () => {
-      describe('a message that kills whoever handles it', () => {
+      describe('a poison message that kills its process', () => {
         for (const maxAttempts of [2, 3, 5]) {
           for (const [where, poison] of [
             ['in the first place', [1]],
             ['in the middle', [101]],
             ['in the last place', [200]],
           ] as const) {
-            it(`${where}, is found within ${maxAttempts} attempts, and nobody else dies`, async () => {
+            it(`${where}, is found within ${maxAttempts} attempts, and no other message is dead-lettered`, async () => {
               const { dead, deaths, acked } = await suffer(store, { messages: 200, poison, maxAttempts })
               assert.deepEqual(dead, poison)
               assert.equal(deaths, maxAttempts)
@@ -69,7 +69,7 @@ export function poison({ shared }: ConformanceStores): void {
           )
         }
 
-        it('is found among messages that failed by themselves', async () => {
+        it('is found among messages that failed on their own', async () => {
           const failing = range(20, 120)
           const outcome = await suffer(store, { messages: 200, poison: [77], maxAttempts: 5, failing })
           assert.deepEqual(outcome.dead, [77])

@@ -11,7 +11,7 @@ export function positions({ stores, shared }: ConformanceStores): void {
   for (const store of stores) {
     describe(store.name, () => {
       describe('a queue', () => {
-        it('has one group, whatever names its consumers give', async () => {
+        it('has one group, whatever names its consumers use', async () => {
           await using database = await store.fresh()
           const tm = await database.open()
           const readers = [tm.reader('work'), tm.reader('work', { group: 'a' }), tm.reader('work', { group: 'b' })]
@@ -27,7 +27,7 @@ export function positions({ stores, shared }: ConformanceStores): void {
           )
         })
 
-        it('keeps everything for whoever comes first, wherever they ask to begin', async () => {
+        it('keeps everything for its first consumer, whatever its start position', async () => {
           await using database = await store.fresh()
           const tm = await database.open()
           await tm.publishBatch('work', [1, 2])
@@ -38,14 +38,14 @@ export function positions({ stores, shared }: ConformanceStores): void {
           assert.deepEqual(payloadsOf(deliveries), [1, 2])
         })
 
-        it('is what a topic is that nobody configured', async () => {
+        it('is the default of a topic', async () => {
           await using database = await store.fresh()
           assert.equal((await (await database.open()).configureTopic('work')).semantics, 'queue')
         })
       })
 
       describe('a new group of a pub-sub topic', () => {
-        it('begins now unless it says otherwise', async () => {
+        it('begins now by default', async () => {
           await using database = await store.fresh()
           const tm = await database.open()
           await tm.configureTopic('events', { semantics: 'pub-sub' })
@@ -72,7 +72,7 @@ export function positions({ stores, shared }: ConformanceStores): void {
           assert.deepEqual(payloadsOf(deliveries), range(1, 4))
         })
 
-        it('may begin at a point in time, that included', async () => {
+        it('may begin at a point in time, inclusive', async () => {
           await using database = await store.fresh()
           const tm = await database.open()
           await tm.configureTopic('events', { semantics: 'pub-sub' })
@@ -101,7 +101,7 @@ export function positions({ stores, shared }: ConformanceStores): void {
           assert.deepEqual(await at('future', Date.now() + 3_600_000), [])
         })
 
-        it('may begin at a message, that included', async () => {
+        it('may begin at a message, inclusive', async () => {
           await using database = await store.fresh()
           const tm = await database.open()
           await tm.configureTopic('events', { semantics: 'pub-sub' })
@@ -114,7 +114,7 @@ export function positions({ stores, shared }: ConformanceStores): void {
           assert.deepEqual(await consume(given, 2), [3, 4])
         })
 
-        it('is not made where the message to begin at is unknown', async () => {
+        it('is not created if the message to begin at is unknown', async () => {
           await using database = await store.fresh()
           const tm = await database.open()
           await tm.configureTopic('events', { semantics: 'pub-sub' })
@@ -150,7 +150,7 @@ export function positions({ stores, shared }: ConformanceStores): void {
       })
 
       describe('a group that exists', () => {
-        it('goes on at its place, whatever `from` says', async () => {
+        it('continues at its cursor, whatever `from` says', async () => {
           await using database = await store.fresh()
           const tm = await database.open()
           await tm.configureTopic('events', { semantics: 'pub-sub' })
@@ -179,7 +179,7 @@ export function positions({ stores, shared }: ConformanceStores): void {
       })
 
       describe('configureTopic', () => {
-        it('again is fine, and changes only what it names', async () => {
+        it('can be repeated, and changes only the given settings', async () => {
           await using database = await store.fresh()
           const tm = await database.open()
           const backoff = { initial: '2s', max: '1h', factor: 3 } as const
@@ -211,7 +211,7 @@ export function positions({ stores, shared }: ConformanceStores): void {
       })
 
       describe('autoCreate: false', () => {
-        it('leaves the making of topics to configureTopic', async () => {
+        it('leaves the creation of topics to configureTopic', async () => {
           await using database = await store.fresh()
           const tm = await database.open({ autoCreate: false })
           await assert.rejects(tm.publish('work', 1), (error: unknown) => {

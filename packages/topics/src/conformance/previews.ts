@@ -13,7 +13,7 @@ export function previews({ stores }: ConformanceStores): void {
   for (const store of stores) {
     describe(store.name, () => {
       describe('the lanes of a topic', () => {
-        it('show the log in parts, and what each group holds, retries and has given up', async () => {
+        it('show the log in parts, and what each group holds, retries and has dead-lettered', async () => {
           await using database = await store.fresh()
           const tm = await database.open({ maintenance: false })
           await tm.configureTopic('events', {
@@ -76,7 +76,7 @@ export function previews({ stores }: ConformanceStores): void {
       })
 
       describe('the members of a group', () => {
-        it('are processes with what they hold', async () => {
+        it('are processes with the messages they hold', async () => {
           await using database = await store.fresh()
           const tm = await database.open({ maintenance: false })
           await tm.configureTopic('events', { semantics: 'pub-sub' })
@@ -95,7 +95,7 @@ export function previews({ stores }: ConformanceStores): void {
       describe('the preview of a reset', () => {
         const TRACKINGS = has(store, 'tracking') ? (['offset', 'reference'] as const) : (['offset'] as const)
         for (const tracking of TRACKINGS)
-          it(`tells what comes, and it comes (${tracking})`, async () => {
+          it(`says what will be delivered, and it is (${tracking})`, async () => {
             await using database = await store.fresh()
             const tm = await database.open({ maintenance: false })
             await tm.configureTopic('events', { semantics: 'pub-sub', tracking })
@@ -160,7 +160,7 @@ export function previews({ stores }: ConformanceStores): void {
       })
 
       describe('the preview of settings', () => {
-        it('names what would change, and how much could go', async () => {
+        it('lists what would change, and how much could be removed', async () => {
           await using database = await store.fresh()
           const tm = await database.open({ maintenance: false })
           await tm.configureTopic('events', { semantics: 'pub-sub', retention: '1h', lease: 0 })

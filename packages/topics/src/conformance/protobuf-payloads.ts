@@ -45,7 +45,7 @@ export function protobufPayloads({ stores }: ConformanceStores): void {
           assert.equal((await tm.admin.describeTopic('work')).messagesPublished, 2)
         })
 
-        it('is resolved message by message where a topic mixes types', async () => {
+        it('is resolved message by message if a topic mixes types', async () => {
           await using database = await store.fresh()
           const tm = await database.open({ registry })
           await tm.publish('work', create(StringValueSchema, { value: 'text' }))
@@ -90,7 +90,7 @@ export function protobufPayloads({ stores }: ConformanceStores): void {
       })
 
       describe('a payload that its consumer cannot decode', () => {
-        it('is a failed attempt with a clear error; it ends among the dead letters intact, and the others go on', async () => {
+        it('is a failed attempt with a clear error; it ends among the dead letters intact, and the others continue', async () => {
           await using database = await store.fresh()
           const tm = await database.open()
           await tm.configureTopic('work', { maxAttempts: 2, backoff: { initial: 1, max: 1 } })
@@ -112,7 +112,7 @@ export function protobufPayloads({ stores }: ConformanceStores): void {
           assert.equal(group.running, true)
         })
 
-        it('is so too where its bytes are not what its type says', async () => {
+        it('also if its bytes do not match its type', async () => {
           await using database = await store.fresh()
           const tm = await database.open({ registry })
           await tm.configureTopic('work', { maxAttempts: 1 })

@@ -11,7 +11,7 @@ export function publishing({ stores, shared }: ConformanceStores): void {
   for (const store of stores) {
     describe(store.name, () => {
       describe('publishes made at the same time', () => {
-        it('share few transactions, and each has a result of its own', async () => {
+        it('share few transactions, and each has its own result', async () => {
           await using database = await store.fresh()
           const tm = await database.open()
           const refs = await Promise.all(range(1, 200).map(number => tm.publish('work', number)))
@@ -39,7 +39,7 @@ export function publishing({ stores, shared }: ConformanceStores): void {
           assert.deepEqual(await consume(tm.reader('work', { batchSize: 100 }), 100), range(0, 99))
         })
 
-        it('do not fail with each other', async () => {
+        it('fail independently', async () => {
           await using database = await store.fresh()
           const tm = await database.open()
           await tm.configureTopic('work', { maxMessageBytes: 100 })
@@ -83,7 +83,7 @@ export function publishing({ stores, shared }: ConformanceStores): void {
           )
         })
 
-        it('stores nothing where one of them is wrong', async () => {
+        it('stores nothing if one of them is invalid', async () => {
           await using database = await store.fresh()
           const tm = await database.open()
           for (const wrong of [
@@ -115,7 +115,7 @@ export function publishing({ stores, shared }: ConformanceStores): void {
           }
         })
 
-        it('stores nothing where one of them cannot be stored', async () => {
+        it('stores nothing if one of them cannot be stored', async () => {
           await using database = await store.fresh()
           const tm = await database.open()
           await tm.configureTopic('work', { maxMessageBytes: 100 })
@@ -124,7 +124,7 @@ export function publishing({ stores, shared }: ConformanceStores): void {
           assert.equal((await tm.admin.describeTopic('work')).messagesPublished, 0)
         })
 
-        it('of more than 256 MiB is refused before anything is sent, and says so', async () => {
+        it('of more than 256 MiB is refused before anything is sent', async () => {
           await using database = await store.fresh()
           const tm = await database.open()
           await tm.configureTopic('work', { maxMessageBytes: 100 * 1024 ** 2 })
@@ -159,7 +159,7 @@ export function publishing({ stores, shared }: ConformanceStores): void {
           assert.deepEqual(delivery.headers, headers)
         })
 
-        it('keeps a field that it alone has, in a transaction and a page of its own', async () => {
+        it('keeps a field that no other message of its transaction and page has', async () => {
           await using database = await store.fresh()
           const tm = await database.open()
           const bytes = Uint8Array.of(1, 2, 3)
@@ -181,7 +181,7 @@ export function publishing({ stores, shared }: ConformanceStores): void {
           assert.deepEqual(await fields(), { ...plain, type: 'bytes', payload: bytes })
         })
 
-        it('has a UUID of its own where the caller gave none', async () => {
+        it('has a generated UUID if the caller gave none', async () => {
           await using database = await store.fresh()
           const tm = await database.open()
           const refs = [...(await tm.publishBatch('a', range(1, 50))), ...(await tm.publishBatch('b', range(1, 50)))]
@@ -190,7 +190,7 @@ export function publishing({ stores, shared }: ConformanceStores): void {
           assert.deepEqual((await receive(tm.reader('a'))).messageId, refs[0]?.messageId)
         })
 
-        it('is what it was when publish was called', async () => {
+        it('is stored as it was when publish was called', async () => {
           await using database = await store.fresh()
           const tm = await database.open()
           for (const _ of ['a new topic', 'a known one']) {
@@ -206,7 +206,7 @@ export function publishing({ stores, shared }: ConformanceStores): void {
       })
 
       describe('a messageId of the caller', () => {
-        it('is stored once, and the second publish says so', async () => {
+        it('is stored once, and the second publish reports a duplicate', async () => {
           await using database = await store.fresh()
           const tm = await database.open()
           const first = await tm.publish('work', 'first', { messageId: 'order-7' })
@@ -219,7 +219,7 @@ export function publishing({ stores, shared }: ConformanceStores): void {
           assert.equal(await reader.poll(0), null)
         })
 
-        it('is stored once though it comes twice in one burst', async () => {
+        it('is stored once even if it is published twice in one burst', async () => {
           await using database = await store.fresh()
           const tm = await database.open()
           const ids = [...range(1, 30), ...range(1, 30)].map(number => `m${number}`)
@@ -241,7 +241,7 @@ export function publishing({ stores, shared }: ConformanceStores): void {
           assert.equal((await tm.publish('b', 2, { messageId: 'same' })).duplicate, false)
         })
 
-        it('may be one that Tidemark gave before', async () => {
+        it('may be one that Tidemark generated before', async () => {
           await using database = await store.fresh()
           const tm = await database.open()
           const { id, messageId } = await tm.publish('work', 1)
@@ -255,7 +255,7 @@ export function publishing({ stores, shared }: ConformanceStores): void {
   for (const store of shared) {
     describe(store.name, () => {
       describe('a messageId of the caller', () => {
-        it('is stored once though two instances publish it at the same time', async () => {
+        it('is stored once even if two instances publish it at the same time', async () => {
           await using database = await store.fresh()
           const instances = [await database.open(), await database.open()]
           await instances[0]?.configureTopic('work')
@@ -289,7 +289,7 @@ export function publishing({ stores, shared }: ConformanceStores): void {
           assert.equal(await reader.poll(0), null)
         })
 
-        it('is remembered longer where the topic says so, or for ever', async () => {
+        it('is remembered longer if the topic says so, or for ever', async () => {
           await using database = await store.fresh()
           const tm = await database.open()
           await tm.configureTopic('long', { dedupeWindow: '30d' })

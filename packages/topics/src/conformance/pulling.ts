@@ -27,7 +27,7 @@ export function pulling({ stores, shared }: ConformanceStores): void {
   for (const store of stores) {
     describe(store.name, () => {
       describe('a pull', () => {
-        it('hands out a page as it is stored, with attempts and versions', async () => {
+        it('returns a page as it is stored, with attempts and versions', async () => {
           await using database = await store.fresh()
           const tm = await database.open()
           await tm.publishMessages('work', [
@@ -45,13 +45,13 @@ export function pulling({ stores, shared }: ConformanceStores): void {
           assert.equal((await groupOf(tm, 'work')).inFlight, 2)
         })
 
-        it('gives nothing and no receipt where there is nothing', async () => {
+        it('returns no messages and no receipt if there are none', async () => {
           await using database = await store.fresh()
           const tm = await database.open()
           assert.deepEqual(await tm.pull('work'), { receipt: null, leaseMs: 300_000, messages: [] })
         })
 
-        it('waits for what is published meanwhile, and ends with its signal', async () => {
+        it('waits for new messages, and ends with its signal', async () => {
           await using database = await store.fresh()
           const tm = await database.open()
           const waiting = tm.pull('work', undefined, { wait: '1h' })
@@ -63,7 +63,7 @@ export function pulling({ stores, shared }: ConformanceStores): void {
           assert.equal((await soon(empty, 'the end of the wait')).receipt, null)
         })
 
-        it('gives back, uncounted, what its maxBytes leaves no room for', async () => {
+        it('releases what exceeds maxBytes without counting an attempt', async () => {
           await using database = await store.fresh()
           const tm = await database.open()
           await tm.publishBatch('work', ['a'.repeat(5_000), 'b', 'c'])
@@ -102,7 +102,7 @@ export function pulling({ stores, shared }: ConformanceStores): void {
           assert.ok(room.released > 0, 'what is not needed is released')
         })
 
-        it('wants a group in a pub-sub topic, begins where it is told, and each group gets all', async () => {
+        it('requires a group in a pub-sub topic, begins where it is told, and each group gets all', async () => {
           await using database = await store.fresh()
           const tm = await database.open()
           await tm.configureTopic('news', { semantics: 'pub-sub' })
@@ -130,7 +130,7 @@ export function pulling({ stores, shared }: ConformanceStores): void {
       })
 
       describe('settling a receipt', () => {
-        it('acks some and nacks others, whose next version comes', async () => {
+        it('acks some and nacks others, which are redelivered with the next version', async () => {
           await using database = await store.fresh()
           const tm = await database.open()
           await tm.publishBatch('work', range(1, 4))
@@ -150,7 +150,7 @@ export function pulling({ stores, shared }: ConformanceStores): void {
           assert.deepEqual({ inFlight, retries, backlog }, { inFlight: 0, retries: 1, backlog: 0 })
         })
 
-        it('releases what nobody was given: it comes again at once, and the attempt does not count', async () => {
+        it('releases messages: they are redelivered at once, and the attempt does not count', async () => {
           await using database = await store.fresh()
           const tm = await database.open()
           await tm.configureTopic('work', { maxAttempts: 1 })
@@ -172,7 +172,7 @@ export function pulling({ stores, shared }: ConformanceStores): void {
           assert.equal((await groupOf(tm, 'work')).deadLetters, 0)
         })
 
-        it('may be done again, and changes nothing then', async () => {
+        it('may be repeated without effect', async () => {
           await using database = await store.fresh()
           const tm = await database.open()
           await tm.publish('work', 1)
@@ -183,7 +183,7 @@ export function pulling({ stores, shared }: ConformanceStores): void {
           assert.equal((await tm.pull('work')).receipt, null)
         })
 
-        it('ends in the dead letters after maxAttempts, with the error that was told', async () => {
+        it('dead-letters after maxAttempts, with the given error', async () => {
           await using database = await store.fresh()
           const tm = await database.open()
           await tm.configureTopic('work', { maxAttempts: 2 })
@@ -215,7 +215,7 @@ export function pulling({ stores, shared }: ConformanceStores): void {
           assert.equal((await groupOf(tm, 'work')).inFlight, 1)
         })
 
-        it('refuses whatever is no receipt, or was altered by a single character', async () => {
+        it('refuses invalid receipts, and those altered by a single character', async () => {
           await using database = await store.fresh()
           const tm = await database.open()
           await tm.publish('work', 1)
@@ -251,7 +251,7 @@ export function pulling({ stores, shared }: ConformanceStores): void {
   for (const store of shared) {
     describe(store.name, () => {
       describe('a receipt', () => {
-        it('is good in any process, and outlives the one that gave it', async () => {
+        it('is valid in any process, and outlives the one that issued it', async () => {
           await using database = await store.fresh()
           const here = await database.open()
           await here.publishBatch('work', range(1, 3))
@@ -264,7 +264,7 @@ export function pulling({ stores, shared }: ConformanceStores): void {
           assert.equal((await there.pull('work')).receipt, null)
         })
 
-        it('settles only what it stands for, though the process that gave it has not given the rest back yet', async () => {
+        it('settles only its own messages, even if the issuing process has not released the rest yet', async () => {
           await using database = await store.fresh()
           const tm = await database.open()
           const other = await database.open()
@@ -304,7 +304,7 @@ export function pulling({ stores, shared }: ConformanceStores): void {
           assert.equal((await groupOf(tm, 'work')).inFlight, 0)
         })
 
-        it('is stale when its topic was deleted and made again', async () => {
+        it('is stale when its topic was deleted and recreated', async () => {
           await using database = await store.fresh()
           const tm = await database.open()
           await tm.publish('work', 1)
@@ -316,7 +316,7 @@ export function pulling({ stores, shared }: ConformanceStores): void {
         })
       })
 
-      it('holds messages for the lease that is asked for, and for as long as it is extended', async () => {
+      it('holds messages for the requested lease, and for as long as it is extended', async () => {
         await using database = await store.fresh()
         const tm = await database.open()
         await tm.publish('work', 1)
@@ -338,7 +338,7 @@ export function pulling({ stores, shared }: ConformanceStores): void {
         assert.deepEqual([valuesOf(pulled), delivery.payload], [[1], 2])
       })
 
-      it('keeps a group alive by pulling, and brings it back from the dead', async () => {
+      it('keeps a group alive by pulling, and resurrects it', async () => {
         await using database = await store.fresh()
         const tm = await database.open({ maintenance: false })
         await tm.configureTopic('news', { semantics: 'pub-sub' })
@@ -354,7 +354,7 @@ export function pulling({ stores, shared }: ConformanceStores): void {
         assert.equal((await groupOf(tm, 'news', 'g')).status, 'ACTIVE')
       })
 
-      it('tells what it processed when it is closed', async () => {
+      it('reports what it processed when it is closed', async () => {
         await using database = await store.fresh()
         const tm = await database.open()
         await tm.publish('work', 1)

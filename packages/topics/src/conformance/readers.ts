@@ -44,7 +44,7 @@ export function readers({ stores, shared }: ConformanceStores): void {
           assert.deepEqual(await consume(reader, 1), [1])
         })
 
-        it('ends the call that waits for its turn, and leaves the others theirs', async () => {
+        it('ends the call that waits for its turn, without affecting the others', async () => {
           await using database = await store.fresh()
           const tm = await database.open()
           const reader = await tm.reader('work').ready()
@@ -59,7 +59,7 @@ export function readers({ stores, shared }: ConformanceStores): void {
           assert.deepEqual([(await first).payload, (await third).payload], [1, 2])
         })
 
-        it('loses no message that comes at the moment of the abort', async () => {
+        it('loses no message that arrives at the moment of the abort', async () => {
           await using database = await store.fresh()
           const tm = await database.open()
           const reader = await tm.reader('work', { batchSize: 3 }).ready()
@@ -118,7 +118,7 @@ export function readers({ stores, shared }: ConformanceStores): void {
           })
         }
 
-        it('and what is no delivery at all is refused too', async () => {
+        it('anything that is not a delivery is refused too', async () => {
           await using database = await store.fresh()
           const tm = await database.open()
           await assert.rejects(async () => await tm.reader('work').ack({} as Delivery), { code: 'TIDEMARK_CONFIG' })
@@ -126,7 +126,7 @@ export function readers({ stores, shared }: ConformanceStores): void {
       })
 
       describe('a delivery of a closed reader', () => {
-        it('was given back: its settlement is stale, and says so', async () => {
+        it('was released: its settlement is stale', async () => {
           await using database = await store.fresh()
           const tm = await database.open()
           await tm.publishBatch('work', [1, 2])
@@ -142,7 +142,7 @@ export function readers({ stores, shared }: ConformanceStores): void {
           assert.deepEqual(await consume(tm.reader('work'), 1), [2])
         })
 
-        it('is refused when the Tidemark is closed too, even where its lease had run out', async () => {
+        it('is refused when the Tidemark is closed too, even if its lease had expired', async () => {
           await using database = await store.fresh()
           const tm = await database.open()
           await tm.configureTopic('work', { lease: '2s' })

@@ -10,7 +10,7 @@ import { until } from './until.ts'
 export function referenceDeadGroups({ secluded }: ConformanceStores): void {
   for (const engine of secluded) {
     describe(`the clean-up of a dead group’s bits on ${engine.name}`, needs(engine, 'tracking'), () => {
-      it('is simply gone on with: every message is cleared, and none twice', async () => {
+      it('is continued: every message is cleared, and none twice', async () => {
         await using database = await engine.fresh()
         await using store = await openStore(database)
         const work = await three(await Work.on(store))
@@ -27,7 +27,7 @@ export function referenceDeadGroups({ secluded }: ConformanceStores): void {
     })
 
     describe(`a dead group with messages in flight on ${engine.name}`, needs(engine, 'tracking'), () => {
-      it('counts what it had processed, and delivers the rest once more when it comes back', async () => {
+      it('counts what it had processed, and redelivers the rest when it comes back', async () => {
         await using database = await engine.fresh()
         await using store = await openStore(database)
         const work = await three(await Work.on(store))
@@ -78,7 +78,7 @@ export function referenceDeadGroups({ secluded }: ConformanceStores): void {
         )
       })
 
-      it('frees what waited for the dead group, and brings it back with a bounded backfill', async () => {
+      it('frees what waited for the dead group, and resurrects it with a limited backfill', async () => {
         await using database = await engine.fresh()
         await using store = await openStore(database)
         const work = await three(await Work.on(store))

@@ -60,7 +60,7 @@ export function referenceTracking({ secluded }: ConformanceStores): void {
           )
         })
 
-        it('is completed slot by slot where a page is settled in parts', async () => {
+        it('is completed slot by slot if a page is settled in parts', async () => {
           await using database = await engine.fresh()
           await using store = await openStore(database)
           const work = await Work.on(store)
@@ -79,7 +79,7 @@ export function referenceTracking({ secluded }: ConformanceStores): void {
       })
 
       describe('64 groups', () => {
-        it('are all told apart, and the 65th is refused', async () => {
+        it('are all distinguished, and the 65th is refused', async () => {
           await using database = await engine.fresh()
           await using store = await openStore(database)
           const work = await Work.on(store)
@@ -94,7 +94,7 @@ export function referenceTracking({ secluded }: ConformanceStores): void {
           )
         })
 
-        it('that come at once from several processes get a bit each', async () => {
+        it('that join at once from several processes get a bit each', async () => {
           await using database = await engine.fresh()
           await using one = await openStore(database)
           await using other = await openStore(database)
@@ -109,7 +109,7 @@ export function referenceTracking({ secluded }: ConformanceStores): void {
       })
 
       describe('the bit of a removed group', () => {
-        it('is given out again only when it is wiped from every message', async () => {
+        it('is reassigned only when it is cleared from every message', async () => {
           await using database = await engine.fresh()
           await using store = await openStore(database)
           const work = await Work.on(store)
@@ -134,7 +134,7 @@ export function referenceTracking({ secluded }: ConformanceStores): void {
       })
 
       describe('a dead group', () => {
-        it('is cleared from what it has not processed, page by page, once an epoch', async () => {
+        it('is cleared from what it has not processed, page by page, once per epoch', async () => {
           await using database = await engine.fresh()
           await using store = await openStore(database)
           const work = await Work.on(store)
@@ -156,7 +156,7 @@ export function referenceTracking({ secluded }: ConformanceStores): void {
       })
 
       describe('a late joiner', () => {
-        it('gets what was before by a backfill, and what comes by the live stream', async () => {
+        it('gets earlier messages by a backfill, and new ones by the live stream', async () => {
           await using database = await engine.fresh()
           await using store = await openStore(database)
           const work = await Work.on(store)
@@ -175,7 +175,7 @@ export function referenceTracking({ secluded }: ConformanceStores): void {
           }
         })
 
-        it('gets all that is retained, unless it asks for what is pending', async () => {
+        it('gets everything retained, unless it asks for what is pending', async () => {
           await using database = await engine.fresh()
           await using store = await openStore(database)
           const work = await Work.on(store)
@@ -202,7 +202,7 @@ export function referenceTracking({ secluded }: ConformanceStores): void {
           assert.deepEqual(await work.drain('late'), [8, 9, 10])
         })
 
-        it('goes on where a killed runner stopped, and refuses the one that comes back', async () => {
+        it('continues where a killed runner stopped, and refuses the one that comes back', async () => {
           await using database = await engine.fresh()
           await using store = await openStore(database)
           const work = await Work.on(store)
@@ -222,7 +222,7 @@ export function referenceTracking({ secluded }: ConformanceStores): void {
           assert.deepEqual(await work.drain('late'), before.slice(7))
         })
 
-        it('keeps what it has when its backfill is cancelled, and goes on when that is resumed', async () => {
+        it('keeps what it has when its backfill is cancelled, and continues when that is resumed', async () => {
           await using database = await engine.fresh()
           await using store = await openStore(database)
           const work = await Work.on(store)
@@ -240,8 +240,8 @@ export function referenceTracking({ secluded }: ConformanceStores): void {
         })
       })
 
-      describe('a backfill that is asked for', () => {
-        it('gives a group again what is retained', async () => {
+      describe('a requested backfill', () => {
+        it('redelivers what is retained to a group', async () => {
           await using database = await engine.fresh()
           await using store = await openStore(database)
           const work = await Work.on(store)
@@ -267,7 +267,7 @@ export function referenceTracking({ secluded }: ConformanceStores): void {
           assert.deepEqual(completedIds(await work.completion()), [...ids, ...waiting])
         })
 
-        it('never cuts off what the group has still to come to', async () => {
+        it('never cuts off what the group has not reached yet', async () => {
           await using database = await engine.fresh()
           await using store = await openStore(database)
           const work = await Work.on(store)
@@ -298,7 +298,7 @@ export function referenceTracking({ secluded }: ConformanceStores): void {
       })
 
       describe('messages that wait for groups that are not live', () => {
-        it('wait no longer once they are old enough', async () => {
+        it('are completed once they are old enough', async () => {
           await using database = await engine.fresh()
           await using store = await openStore(database)
           const work = await Work.on(store)

@@ -21,7 +21,7 @@ export function retention({ secluded }: ConformanceStores): void {
         })
       }
 
-      test('keeps what is done until its time is up, and removes it then', async (database, cleaner) => {
+      test('keeps processed messages until their retention is over, and removes them then', async (database, cleaner) => {
         const tm = await database.open()
         await tm.configureTopic('events', PUB_SUB)
         const reader = tm.reader('events', { group: 'email', from: 'beginning' })
@@ -55,7 +55,7 @@ export function retention({ secluded }: ConformanceStores): void {
         assert.deepEqual(cleaner.events['messages-lost'], [])
       })
 
-      test('keeps what is in flight, or waits to be tried again', async (database, cleaner) => {
+      test('keeps what is in flight, or waits to be retried', async (database, cleaner) => {
         const tm = await database.open()
         await tm.configureTopic('events', PUB_SUB)
         const reader = tm.reader('events', { group: 'email', from: 'beginning', batchSize: 1 })
@@ -94,7 +94,7 @@ export function retention({ secluded }: ConformanceStores): void {
         assert.equal((await cleaner.run()).removed, 20)
       })
 
-      test('of a queue: what is done goes, what nobody ever asked for stays until the cap', async (database, cleaner) => {
+      test('of a queue: processed messages are removed, unclaimed ones stay until the cap', async (database, cleaner) => {
         const tm = await database.open()
         const options = { retention: '1h', maxRetention: '10d', lease: '1m', partitionRows: 10 } as const
         await tm.configureTopic('used', options)
@@ -136,7 +136,7 @@ export function retention({ secluded }: ConformanceStores): void {
       })
 
       for (const status of ['DEAD', 'CANCELLED'] as const) {
-        test(`a ${status} group pins nothing, and what it held goes with the messages`, async (database, cleaner) => {
+        test(`a ${status} group pins nothing, and what it held is removed with the messages`, async (database, cleaner) => {
           const tm = await database.open()
           await tm.configureTopic('events', { ...PUB_SUB, lease: 0 })
           const gone = tm.reader('events', { group: 'gone', from: 'beginning', batchSize: 4 })
@@ -153,7 +153,7 @@ export function retention({ secluded }: ConformanceStores): void {
         })
       }
 
-      test('tells of each topic and counts what went', async (database, cleaner) => {
+      test('reports each topic and counts what was removed', async (database, cleaner) => {
         const tm = await database.open()
         for (const topic of ['one', 'two']) {
           await tm.configureTopic(topic, PUB_SUB)

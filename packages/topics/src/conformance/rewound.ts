@@ -28,7 +28,7 @@ async function publishAndHold(tm: Tidemark, group: string) {
 export function rewound({ shared }: ConformanceStores): void {
   for (const store of shared) {
     describe(`a database that went back, on ${store.name}`, () => {
-      it('refuses what a lease holds that it no longer knows, and the group tells once', async () => {
+      it('refuses settlements of an unknown lease, and the group reports it once', async () => {
         await using database = await store.fresh()
         const { tm, told } = await opened(database)
         const { reader, held } = await publishAndHold(tm, 'a')
@@ -41,7 +41,7 @@ export function rewound({ shared }: ConformanceStores): void {
         assert.equal(tm.metrics().totals.rewound, 1)
       })
 
-      it('refuses a receipt that it no longer knows', async () => {
+      it('refuses a receipt of an unknown lease', async () => {
         await using database = await store.fresh()
         const { tm } = await opened(database)
         await tm.pull(TOPIC, 'a', { max: 1, from: 'beginning' })
@@ -53,7 +53,7 @@ export function rewound({ shared }: ConformanceStores): void {
         await assert.rejects(tm.settle(receipt, { acks: 'all' }), StaleDeliveryError)
       })
 
-      it('is not what a group tells whose cursor was reset, or that was removed with what it held', async () => {
+      it('is not reported by a group whose cursor was reset, or that was removed', async () => {
         await using database = await store.fresh()
         const { tm, told } = await opened(database)
         const { reader, held } = await publishAndHold(tm, 'a')
@@ -67,7 +67,7 @@ export function rewound({ shared }: ConformanceStores): void {
         assert.deepEqual(told, [])
       })
 
-      it('claims nothing for a cursor that lies ahead of its log, until it is placed anew', async () => {
+      it('claims nothing for a cursor ahead of its log, until it is repaired', async () => {
         await using database = await store.fresh()
         const { tm, told } = await opened(database)
         const seen: string[] = []

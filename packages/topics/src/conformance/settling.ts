@@ -10,7 +10,7 @@ export function settling({ stores, shared }: ConformanceStores): void {
   for (const store of stores) {
     describe(store.name, () => {
       describe('an ack', () => {
-        it('succeeds again, and counts once', async () => {
+        it('can be repeated, and counts once', async () => {
           await using database = await store.fresh()
           const tm = await database.open()
           await tm.publish('work', 1)
@@ -22,7 +22,7 @@ export function settling({ stores, shared }: ConformanceStores): void {
           assert.deepEqual({ inFlight, retries, backlog }, { inFlight: 0, retries: 0, backlog: 0 })
         })
 
-        it('stands, whatever is said after it', async () => {
+        it('stands, whatever settlement follows', async () => {
           await using database = await store.fresh()
           const tm = await database.open()
           await tm.publish('work', 1)
@@ -36,7 +36,7 @@ export function settling({ stores, shared }: ConformanceStores): void {
       })
 
       describe('a nack', () => {
-        it('brings the message back, with attempt and version one higher each time', async () => {
+        it('redelivers the message, with attempt and version one higher each time', async () => {
           await using database = await store.fresh()
           const tm = await database.open()
           await tm.configureTopic('work', { backoff: { initial: 1, max: 2, factor: 2 } })
@@ -83,7 +83,7 @@ export function settling({ stores, shared }: ConformanceStores): void {
       })
 
       describe('a message out of attempts', () => {
-        it('becomes exactly one dead letter, with everything it had and why', async () => {
+        it('becomes exactly one dead letter, with all its data and the reason', async () => {
           await using database = await store.fresh()
           const tm = await database.open()
           await tm.configureTopic('orders', { semantics: 'pub-sub', maxAttempts: 3 })
@@ -130,7 +130,7 @@ export function settling({ stores, shared }: ConformanceStores): void {
           assert.equal((await receive(other)).attempt, 1)
         })
 
-        it('is one at the first failure where maxAttempts is 1', async () => {
+        it('is dead-lettered at the first failure if maxAttempts is 1', async () => {
           await using database = await store.fresh()
           const tm = await database.open()
           await tm.configureTopic('work', { maxAttempts: 1 })
@@ -167,7 +167,7 @@ export function settling({ stores, shared }: ConformanceStores): void {
       })
 
       describe('a reader that closes', () => {
-        it('gives back at once what it had not begun, uncounted, and what it had, as a failed attempt', async () => {
+        it('releases what it had not started, and returns what it had as a failed attempt', async () => {
           await using database = await store.fresh()
           const tm = await database.open()
           await tm.publishBatch('work', ['begun', 'waiting', 'done'])
@@ -186,7 +186,7 @@ export function settling({ stores, shared }: ConformanceStores): void {
       })
 
       describe('a group that stops', () => {
-        it('gives back at once what it had not begun, uncounted', async () => {
+        it('releases at once what it had not started, without counting an attempt', async () => {
           await using database = await store.fresh()
           const tm = await database.open()
           await tm.publishBatch('work', range(1, 5))
@@ -243,7 +243,7 @@ export function settling({ stores, shared }: ConformanceStores): void {
           assert.equal((await receive(there.reader('work'))).version, 2)
         })
 
-        it('is stale once the message is another’s', async () => {
+        it('is stale once the message was taken over', async () => {
           await using database = await store.fresh()
           const [here, there] = [await database.open(), await database.open()]
           await here.publish('work', 1)
@@ -255,8 +255,8 @@ export function settling({ stores, shared }: ConformanceStores): void {
         })
       })
 
-      describe('a message whose leases run out', () => {
-        it('becomes a dead letter after maxAttempts, and says so', async () => {
+      describe('a message whose leases expire', () => {
+        it('becomes a dead letter after maxAttempts, with the reason', async () => {
           await using database = await store.fresh()
           const tm = await database.open()
           await tm.configureTopic('work', { maxAttempts: 2 })
@@ -279,7 +279,7 @@ export function settling({ stores, shared }: ConformanceStores): void {
           assert.deepEqual({ inFlight, retries }, { inFlight: 0, retries: 0 })
         })
 
-        it('takes nobody along: on their last attempt those of its page are tried alone', async () => {
+        it('spares its page: on their last attempt messages are tried alone', async () => {
           await using database = await store.fresh()
           const [tm, victim] = [await database.open(), await database.open()]
           await tm.configureTopic('work', { maxAttempts: 2 })

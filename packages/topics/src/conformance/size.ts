@@ -6,7 +6,7 @@ import { it } from './it.ts'
 export function size({ stores }: ConformanceStores): void {
   for (const store of stores) {
     describe(store.name, () => {
-      it('tells what the namespace takes on the disk, which grows with what is published', async () => {
+      it('reports the disk usage of the namespace, which grows with what is published', async () => {
         await using database = await store.fresh()
         const tm = await database.open({ maintenance: false })
         await tm.configureTopic('large')

@@ -10,7 +10,7 @@ export function stats({ stores, shared }: ConformanceStores): void {
   for (const store of stores) {
     describe(store.name, () => {
       describe('the stats', () => {
-        it('have every group of every topic as groups() tells it, and the jobs', async () => {
+        it('have every group of every topic as groups() reports it, and the jobs', async () => {
           await using database = await store.fresh()
           const tm = await database.open({ maintenance: false })
           await tm.configureTopic('events', { semantics: 'pub-sub', maxAttempts: 1 })
@@ -51,7 +51,7 @@ export function stats({ stores, shared }: ConformanceStores): void {
           await late.close()
         })
 
-        it('tell where each group stands in the log, and how much of it is kept', async () => {
+        it('report the position of each group in the log, and how much of it is retained', async () => {
           await using database = await store.fresh()
           const tm = await database.open({ maintenance: false })
           await tm.configureTopic('events', { semantics: 'pub-sub' })
@@ -75,7 +75,7 @@ export function stats({ stores, shared }: ConformanceStores): void {
           ])
         })
 
-        it('look into the logs no more often than they are asked to, but at once for a new topic', async () => {
+        it('read the logs no more often than requested, but at once for a new topic', async () => {
           await using database = await store.fresh()
           const tm = await database.open({ maintenance: false })
           await tm.publish('work', 1)
@@ -89,7 +89,7 @@ export function stats({ stores, shared }: ConformanceStores): void {
           assert.ok(more.topics.more?.oldestAt)
         })
 
-        it('are read once for all who ask within their age', async () => {
+        it('are read once for all callers within their age', async () => {
           await using database = await store.fresh()
           const tm = await database.open({ maintenance: false })
           await tm.configureTopic('work')
@@ -125,7 +125,7 @@ export function stats({ stores, shared }: ConformanceStores): void {
 
   for (const store of shared) {
     describe(store.name, () => {
-      it('lets the metrics forget what another process has deleted', async () => {
+      it('removes the metrics of what another process has deleted', async () => {
         await using database = await store.fresh()
         const [here, there] = [await database.open(), await database.open()]
         await here.configureTopic('events', { semantics: 'pub-sub' })
@@ -148,7 +148,7 @@ export function stats({ stores, shared }: ConformanceStores): void {
 
       const FAILURES = { 'a job': { error: 'Error: broken' }, 'one topic in a job': { removed: 9, failed: 1 } }
       for (const [what, failure] of Object.entries(FAILURES))
-        it(`tells the failure of ${what} beside its last success`, async () => {
+        it(`reports the failure of ${what} beside its last success`, async () => {
           await using database = await store.fresh()
           const tm = await database.open({ maintenance: false })
           await tm.admin.jobs.messages.runOnce()

@@ -41,7 +41,7 @@ export function subscriptionLife({ secluded }: ConformanceStores): void {
         assert.equal(await state(), 'CANCELLED 3')
       })
 
-      it('goes CANCELLED → removed after its retention, and the name begins a new life', async () => {
+      it('goes CANCELLED → removed after its retention, and the name can be reused', async () => {
         await using database = await store.fresh()
         const tm = await pubSub(await database.open())
         const group = tm.consumerGroup('events', 'g')

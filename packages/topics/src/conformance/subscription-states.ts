@@ -87,7 +87,7 @@ export function subscriptionStates({ shared }: ConformanceStores): void {
           assert.deepEqual([after.processed, after.failed, after.filtered], counted)
         })
 
-        it(`a subscribe finds ${from} ${from === 'CANCELLED' ? 'and is refused' : 'and goes on'}`, async () => {
+        it(`a subscribe finds ${from} ${from === 'CANCELLED' ? 'and is refused' : 'and continues'}`, async () => {
           await using bench = await benchOf(await store.fresh(), from)
           const { direct, topic } = bench
           if (from === 'CANCELLED') {

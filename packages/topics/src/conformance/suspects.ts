@@ -37,13 +37,13 @@ export function suspects({ shared }: ConformanceStores): void {
         })
       })
 
-      describe('a page whose lease ran out', () => {
+      describe('a page whose lease expired', () => {
         it('comes back in a few smaller pages', async () => {
           // With 4 attempts left, 7 is the smallest number whose 4th power reaches 1500.
           assert.deepEqual(await comeBack(store, { messages: 1_500, maxAttempts: 5 }), { leases: 7, dead: 0 })
         })
 
-        it('comes back in smaller ones where fewer attempts are left', async () => {
+        it('comes back in smaller ones if fewer attempts are left', async () => {
           // 39 is the smallest number whose square reaches 1500.
           assert.deepEqual(await comeBack(store, { messages: 1_500, maxAttempts: 3 }), { leases: 39, dead: 0 })
         })
@@ -52,7 +52,7 @@ export function suspects({ shared }: ConformanceStores): void {
           assert.deepEqual(await comeBack(store, { messages: 60, maxAttempts: 2 }), { leases: 60, dead: 0 })
         })
 
-        it('is dead at once where its attempt was the only one', async () => {
+        it('is dead-lettered at once if its attempt was the only one', async () => {
           assert.deepEqual(await comeBack(store, { messages: 60, maxAttempts: 1 }), { leases: 0, dead: 60 })
         })
       })

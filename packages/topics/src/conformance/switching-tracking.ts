@@ -65,7 +65,7 @@ export function switchingTracking({ secluded }: ConformanceStores): void {
 
     describe(engine.name, needs(engine, 'tracking'), () => {
       describe('switching a topic to reference tracking', () => {
-        it('knows what each group has done, holds and has to do', async () => {
+        it('knows what each group has completed, holds and has to do', async () => {
           await using database = await engine.fresh()
           await using store = await openStore(database)
           const work = await Work.on(store, { tracking: 'offset' })

@@ -34,7 +34,7 @@ export function unknownTopics({ stores, shared }: ConformanceStores): void {
       ]
 
       for (const [way, consumeBy] of ways) {
-        it(`is not made by ${way}, which says so`, async () => {
+        it(`is not created by ${way}, which reports it`, async () => {
           await using database = await store.fresh()
           await using tm = await open(database.url, { logger: SILENT })
           await assert.rejects(
@@ -50,7 +50,7 @@ export function unknownTopics({ stores, shared }: ConformanceStores): void {
           assert.deepEqual(await consume(reader, 1), [1])
         })
 
-        it(`is made by ${way} where that was asked for`, async () => {
+        it(`is created by ${way} if requested`, async () => {
           await using database = await store.fresh()
           const tm = await database.open({ autoCreate: true })
           await consumeBy(tm)
@@ -61,7 +61,7 @@ export function unknownTopics({ stores, shared }: ConformanceStores): void {
         })
       }
 
-      it('is made by the first publish, unless that is refused', async () => {
+      it('is created by the first publish, unless that is disabled', async () => {
         await using database = await store.fresh()
         await using tm = await open(database.url, { logger: SILENT })
         await tm.publish('jobs', 1)
@@ -75,7 +75,7 @@ export function unknownTopics({ stores, shared }: ConformanceStores): void {
 
   for (const store of shared) {
     describe(`a topic whose semantics change, on ${store.name}`, () => {
-      it('leaves no nameless group behind: its consumers stop and say so, and nothing is pinned', async () => {
+      it('leaves no unnamed group behind: its consumers stop with the reason, and nothing is pinned', async () => {
         await using database = await store.fresh()
         const tm = await database.open({ autoCreate: true })
         const early = tm.consumerGroup('events', 'email')
@@ -95,7 +95,7 @@ export function unknownTopics({ stores, shared }: ConformanceStores): void {
         )
       })
 
-      it('is known to who pulled from it before, at the latest with the second pull', async () => {
+      it('is noticed by earlier pullers, at the latest with the second pull', async () => {
         await using database = await store.fresh()
         const tm = await database.open({ autoCreate: true })
         const other = await database.open()
@@ -129,7 +129,7 @@ export function unknownTopics({ stores, shared }: ConformanceStores): void {
         )
       })
 
-      it('keeps them where it has messages, and its group with them', async () => {
+      it('keeps them if it has messages, and its group with them', async () => {
         await using database = await store.fresh()
         const tm = await database.open()
         await tm.publish('jobs', 1)
@@ -140,7 +140,7 @@ export function unknownTopics({ stores, shared }: ConformanceStores): void {
     })
 
     describe(`a group without a name, on ${store.name}`, () => {
-      it('is meant by whatever label is given in a queue, of dead letters too', async () => {
+      it('is found by any label in a queue, also for dead letters', async () => {
         await using database = await store.fresh()
         const tm = await database.open()
         await tm.configureTopic('jobs', { maxAttempts: 1 })

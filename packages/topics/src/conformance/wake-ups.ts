@@ -35,7 +35,7 @@ export function wakeUps({ stores, shared }: ConformanceStores): void {
         assert.deepEqual(payloadsOf(deliveries), range(1, 5))
       })
 
-      it('wakes for what another consumer of the process gave back', async () => {
+      it('wakes for what another consumer of the process released', async () => {
         await using database = await store.fresh()
         const tm = await database.open(NEVER)
         const [first, second] = [tm.reader('work'), tm.reader('work')]
@@ -78,7 +78,7 @@ export function wakeUps({ stores, shared }: ConformanceStores): void {
         assert.equal((await soon(received.promise, 'the message')).key, null)
       })
 
-      it('wakes for what another instance gave back', async () => {
+      it('wakes for what another instance released', async () => {
         await using database = await store.fresh()
         const [here, there] = [await database.open(NEVER), await database.open(NEVER)]
         const elsewhere = there.reader('work', { batchSize: 2 })
@@ -89,7 +89,7 @@ export function wakeUps({ stores, shared }: ConformanceStores): void {
         assert.equal((await soon(received.promise, 'the message')).payload, 'not begun')
       })
 
-      it('takes over when the term of a lease ends, whoever held it', async () => {
+      it('takes over when a lease expires, whoever held it', async () => {
         await using database = await store.fresh()
         const [here, there] = [await database.open(NEVER), await database.open(NEVER)]
         await there.configureTopic('work', { lease: '200ms' })
@@ -98,7 +98,7 @@ export function wakeUps({ stores, shared }: ConformanceStores): void {
         assert.equal((await receive(here.reader('work'))).version, 2)
       })
 
-      it('needs no wake-up: the sweep alone finds what is there', async () => {
+      it('needs no wake-up: the sweep alone finds messages', async () => {
         await using database = await store.fresh()
         const tm = await database.open({ sweepInterval: '20ms' })
         await tm.configureTopic('work')

@@ -81,7 +81,7 @@ export function writeAndRead({ stores, shared }: ConformanceStores): void {
       })
 
       describe('a new group', () => {
-        it('replays what others have long read', async () => {
+        it('replays what others have already read', async () => {
           await using database = await store.fresh()
           const tm = await database.open()
           await tm.configureTopic('batches', { semantics: 'pub-sub' })
@@ -110,13 +110,13 @@ export function writeAndRead({ stores, shared }: ConformanceStores): void {
       })
 
       describe('a reader', () => {
-        it('gives null when nothing comes within the timeout', async () => {
+        it('returns null when nothing arrives within the timeout', async () => {
           await using database = await store.fresh()
           const tm = await database.open()
           assert.equal(await tm.reader('work').poll(1), null)
         })
 
-        it('answers calls made together in turn, each with a message of its own', async () => {
+        it('answers concurrent calls in turn, each with its own message', async () => {
           await using database = await store.fresh()
           const tm = await database.open()
           await tm.publishBatch('work', [1, 2, 3])
@@ -175,7 +175,7 @@ export function writeAndRead({ stores, shared }: ConformanceStores): void {
       })
 
       describe('many writers', () => {
-        it('write at once from several instances, and nothing is lost or doubled', async () => {
+        it('write concurrently from several instances, and nothing is lost or duplicated', async () => {
           await using database = await store.fresh()
           const instances = await Promise.all([database.open(), database.open(), database.open(), database.open()])
           const published = await Promise.all(
@@ -216,7 +216,7 @@ export function writeAndRead({ stores, shared }: ConformanceStores): void {
           assert.deepEqual(await consume(after.reader('work'), 1), ['kept'])
         })
 
-        it('goes on where each group was, with its settings', async () => {
+        it('continues where each group was, with its settings', async () => {
           await using database = await store.fresh()
           const before = await database.open()
           const config = await before.configureTopic('batches', { semantics: 'pub-sub', maxAttempts: 9 })

@@ -44,7 +44,7 @@ export function zeroSubscriptions({ stores, shared }: ConformanceStores): void {
           await assert.rejects(tm.publish('events', 2), NoSubscriptionsError)
         })
 
-        it('is no queue', async () => {
+        it('is not a queue', async () => {
           await using database = await store.fresh()
           const tm = await database.open()
           await assert.rejects(tm.configureTopic('work', { blockPublishWithoutSubscription: true }), {
@@ -57,7 +57,7 @@ export function zeroSubscriptions({ stores, shared }: ConformanceStores): void {
 
   for (const store of shared) {
     describe(store.name, () => {
-      it('rejects a publish inside a caller’s transaction too, which stays usable and without a trace', async () => {
+      it('rejects a publish inside a caller’s transaction too, which stays usable and unchanged', async () => {
         await using database = await store.fresh()
         const tm = await blocking(await database.open())
         await inTransaction(database, async tx => {
@@ -81,8 +81,8 @@ export function zeroSubscriptions({ stores, shared }: ConformanceStores): void {
         await tm.publish('events', 3)
       })
 
-      describe('a topic that another instance configures anew', () => {
-        it('is published to as it is now, at once, also in a caller’s transaction', async () => {
+      describe('a topic that another instance reconfigures', () => {
+        it('is published to with its new settings at once, also in a caller’s transaction', async () => {
           await using database = await store.fresh()
           const [here, there] = [await database.open(), await database.open()]
           await here.configureTopic('events', { semantics: 'pub-sub' })
@@ -121,7 +121,7 @@ export function zeroSubscriptions({ stores, shared }: ConformanceStores): void {
         })
       })
 
-      it('tells once of a topic that keeps messages and has no live group', async () => {
+      it('reports once a topic that keeps messages and has no live group', async () => {
         await using database = await store.fresh()
         const tm = await database.open()
         await tm.configureTopic('events', { semantics: 'pub-sub' })

@@ -9,7 +9,7 @@ import { SHARED_STORES, subscriptionOf, type TestDatabase } from './stores.ts'
 const REFERENCE = { semantics: 'pub-sub', tracking: 'reference', partitionRows: 1_000 } as const
 
 for (const store of SHARED_STORES) {
-  describe(`what the bitmaps must never say, on ${store.name}`, () => {
+  describe(`invalid bitmaps, on ${store.name}`, () => {
     const test = (name: string, body: (database: TestDatabase, tm: Tidemark) => Promise<void>): void => {
       it(name, async () => {
         await using database = await store.fresh()
@@ -25,7 +25,7 @@ for (const store of SHARED_STORES) {
       ['the oldest', 1],
       ['those in hand', 1_300],
     ] as const) {
-      test(`a required bit that somebody has cleared is found among ${where}`, async (database, tm) => {
+      test(`a required bit that was cleared is found among ${where}`, async (database, tm) => {
         const refs = await tm.publishBatch('events', range(1, 2_500))
         assert.deepEqual(await whatIsWrong(tm), [])
         if (where === 'those in hand') {
@@ -44,7 +44,7 @@ for (const store of SHARED_STORES) {
       })
     }
 
-    test('as is one of a message that was processed, and one of a group that does not exist', async (database, tm) => {
+    test('so are the bit of a processed message and that of a group that does not exist', async (database, tm) => {
       const refs = await tm.publishBatch('events', range(1, 3))
       await consume(tm.reader('events', { group: 'a' }), 3)
       const { bit } = await subscriptionOf(database, 'a')
@@ -57,7 +57,7 @@ for (const store of SHARED_STORES) {
       ])
     })
 
-    test('nothing is found where groups join, die, come back, are reset, cancelled and switched', async (database, tm) => {
+    test('nothing is found while groups join, die, come back, are reset, cancelled and switched', async (database, tm) => {
       await tm.publishBatch('events', range(1, 20))
       await consume(tm.reader('events', { group: 'a' }), 10)
       await tm.reader('events', { group: 'late', from: 'beginning', backfill: { maxMessages: 5 } }).ready()

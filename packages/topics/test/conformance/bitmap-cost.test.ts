@@ -8,7 +8,7 @@ import { SECLUDED_STORES, type TestDatabase } from './stores.ts'
 
 for (const engine of SECLUDED_STORES) {
   describe(`a publish on ${engine.name}`, () => {
-    it('has no trigger: one sub-select a statement, however many messages it brings', async () => {
+    it('has no trigger: one sub-select per statement, however many messages it stores', async () => {
       await using database = await engine.fresh()
       await using store = await openStore(database)
       const work = await three(await Work.on(store))
@@ -24,7 +24,7 @@ for (const engine of SECLUDED_STORES) {
   })
 
   describe(`settling on ${engine.name}`, () => {
-    it('writes one row a message and group, in one statement a page, and none for what is settled again', async () => {
+    it('writes one row per message and group, in one statement per page, and none for repeated settlements', async () => {
       await using database = await engine.fresh()
       await using store = await openStore(database)
       const work = await three(await Work.on(store))
@@ -47,7 +47,7 @@ for (const engine of SECLUDED_STORES) {
   })
 
   describe(`the table of bitmaps on ${engine.name}`, () => {
-    it('keeps one narrow row a message, however many groups there are', async () => {
+    it('keeps one narrow row per message, however many groups there are', async () => {
       await using database = await engine.fresh()
       await using store = await openStore(database)
       const work = await Work.on(store)

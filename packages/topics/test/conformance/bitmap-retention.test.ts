@@ -12,7 +12,7 @@ const MESSAGES = 9
 
 for (const store of SECLUDED_STORES) {
   describe(`retention by bitmaps on ${store.name}`, () => {
-    it('keeps what a live group has not completed, though its watermark is past it', async () => {
+    it('keeps what a live group has not completed, even below its watermark', async () => {
       await using test = await tracked(store)
       await test.setBits(MASK, '0')
       assert.equal((await test.cleaner.run()).removed, 0)
@@ -21,7 +21,7 @@ for (const store of SECLUDED_STORES) {
       assert.equal(await test.tracks(), 0)
     })
 
-    it('keeps what was required of nobody for its own time', async () => {
+    it('keeps what no group required for its own retention', async () => {
       await using test = await tracked(store)
       await test.setBits('0', '0')
       assert.equal((await test.cleaner.run()).removed, 0)
@@ -29,7 +29,7 @@ for (const store of SECLUDED_STORES) {
       assert.equal((await test.cleaner.run()).removed, MESSAGES)
     })
 
-    it('a forced advance asks no more of the group, and ends its backfill', async () => {
+    it('a forced advance clears what is required of the group, and ends its backfill', async () => {
       await using test = await tracked(store)
       await test.setBits(MASK, '0')
       await test.backfill('RUNNING')
@@ -40,7 +40,7 @@ for (const store of SECLUDED_STORES) {
       assert.deepEqual(await test.cleaner.run(), { removed: MESSAGES, lost: 0 })
     })
 
-    it('a backfill that has yet to deliver holds what it covers, until the forced cap takes and counts it', async () => {
+    it('an undelivered backfill pins what it covers, until the forced cap removes and counts it', async () => {
       await using test = await tracked(store)
       await test.setBits(MASK, '0')
       await test.backfill('COMPLETED')

@@ -14,8 +14,8 @@ const ROUNDS = isLong ? 7 : 3
 const REFERENCE = { semantics: 'pub-sub', tracking: 'reference' } as const
 
 for (const store of SECLUDED_STORES) {
-  describe(`the 64 places of a reference topic on ${store.name}`, () => {
-    it('never run out for deployments that name their group anew and cancel it', async () => {
+  describe(`the 64 bits of a reference topic on ${store.name}`, () => {
+    it('suffice for deployments that rename and cancel their group', async () => {
       await using database = await store.fresh()
       const tm = await database.open({ maintenance: false })
       await tm.configureTopic('events', REFERENCE)
@@ -32,7 +32,7 @@ for (const store of SECLUDED_STORES) {
       assert.deepEqual((await tm.admin.health()).inconsistencies, [])
     })
 
-    it('never run out for those that die', async () => {
+    it('suffice for groups that die', async () => {
       await using database = await store.fresh()
       const tm = await database.open({ maintenance: false })
       await tm.configureTopic('events', REFERENCE)
@@ -50,7 +50,7 @@ for (const store of SECLUDED_STORES) {
       assert.deepEqual((await tm.admin.health()).inconsistencies, [])
     })
 
-    it('refuse the 65th that is live, and only that', async () => {
+    it('refuse the 65th live group, and only that', async () => {
       await using database = await store.fresh()
       const tm = await database.open({ maintenance: false })
       await tm.configureTopic('events', REFERENCE)
@@ -61,7 +61,7 @@ for (const store of SECLUDED_STORES) {
       await assert.rejects(tm.reader('events', { group: 'another' }).ready(), TooManyGroupsError)
     })
 
-    it('are given anew to a dead group that comes back, which gets what it had missed, each message once', async () => {
+    it('are assigned again to a resurrected group, which gets what it missed, each message once', async () => {
       await using database = await store.fresh()
       const tm = await database.open({ maintenance: false })
       await tm.configureTopic('events', REFERENCE)
@@ -86,7 +86,7 @@ for (const store of SECLUDED_STORES) {
       assert.equal((await groupOf(tm, 'events', 'early')).lost, 0)
     })
 
-    it('let a group that died in the middle of a backfill have nothing twice', async () => {
+    it('deliver nothing twice to a group that died in the middle of a backfill', async () => {
       await using database = await store.fresh()
       const tm = await database.open({ maintenance: false })
       await tm.configureTopic('events', { ...REFERENCE, lease: '1h' })
@@ -111,7 +111,7 @@ for (const store of SECLUDED_STORES) {
       assert.equal(await third.poll(0), null)
     })
 
-    it('let a group that died before its backfill came to what it had done have none of that twice', async () => {
+    it('deliver nothing twice to a group that died before its backfill reached what it had done', async () => {
       await using database = await store.fresh()
       const tm = await database.open({ maintenance: false })
       await tm.configureTopic('events', REFERENCE)
@@ -132,7 +132,7 @@ for (const store of SECLUDED_STORES) {
       assert.equal(await back.poll(0), null)
     })
 
-    it('are all taken: a dead group waits, says so, and its neighbours live on', async () => {
+    it('are all taken: a dead group waits and reports it, and its neighbours stay alive', async () => {
       await using database = await store.fresh()
       const tm = await database.open({ maintenance: false })
       await tm.configureTopic('events', REFERENCE)
@@ -152,7 +152,7 @@ for (const store of SECLUDED_STORES) {
       assert.equal((await dead.poll('10s'))?.payload, 1)
     })
 
-    it('are not needed by dead groups of a topic that becomes one', async () => {
+    it('are not needed by dead groups when a topic switches to reference tracking', async () => {
       await using database = await store.fresh()
       const tm = await database.open({ maintenance: false })
       await tm.configureTopic('events', { semantics: 'pub-sub' })
@@ -166,7 +166,7 @@ for (const store of SECLUDED_STORES) {
       assert.deepEqual(await consume(tm.reader('events', { group: 'dead70' }), 3), range(1, 3))
     })
 
-    it('say nothing of a dead group whose topic leaves reference tracking: it gets the rest all the same', async () => {
+    it('are ignored for a dead group whose topic leaves reference tracking: it still gets the rest', async () => {
       await using database = await store.fresh()
       const tm = await database.open({ maintenance: false })
       await tm.configureTopic('events', REFERENCE)

@@ -25,7 +25,7 @@ const AHEAD: Statement = {
 
 for (const store of SHARED_STORES) {
   describe(`a database that went back, on ${store.name}`, () => {
-    it('is noticed by a group whose cursor stands where it stood before, once', async () => {
+    it('is noticed once by a group whose cursor moved back', async () => {
       await using database = await store.fresh()
       const { tm, told } = await opened(database)
       const { reader, held } = await publishAndHold(tm, 'a')
@@ -36,7 +36,7 @@ for (const store of SHARED_STORES) {
       assert.deepEqual(told, [{ topic: TOPIC, group: 'a', sign: 'position' }])
     })
 
-    it('claims nothing for a cursor that lies ahead of the transactions of its server, until it is placed anew', async () => {
+    it('claims nothing for a cursor that lies ahead of the transactions of its server, until it is repaired', async () => {
       await using database = await store.fresh()
       const { tm, told } = await opened(database)
       const seen: string[] = []
@@ -59,7 +59,7 @@ for (const store of SHARED_STORES) {
   })
 
   describe(`a group without a name, on ${store.name}`, () => {
-    it('can be reached by every verb, in a queue and wherever else it is', async () => {
+    it('can be used by every method, in a queue and elsewhere', async () => {
       await using database = await store.fresh()
       const tm = await database.open()
       await tm.configureTopic('jobs', { maxAttempts: 1 })
@@ -91,7 +91,7 @@ for (const store of SHARED_STORES) {
 
 for (const store of SECLUDED_STORES) {
   describe(`retention 'forever' on ${store.name}`, () => {
-    it('is kept to by a topic that was stored with a cap before caps followed it', async () => {
+    it('holds for a topic stored with a cap before caps followed the retention', async () => {
       await using database = await store.fresh()
       await using cleaner = await cleanerOf(database)
       const tm = await database.open()

@@ -66,7 +66,7 @@ for (const store of STORES) {
         assert.equal(await reader.poll(0), null)
       })
 
-      it('of a reader makes what does not fit a failed attempt, and the next message comes', async () => {
+      it('of a reader makes an invalid message a failed attempt, and the next one is delivered', async () => {
         await using database = await store.fresh()
         const tm = await database.open()
         await tm.configureTopic('orders', { maxAttempts: 1 })

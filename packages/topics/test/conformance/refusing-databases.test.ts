@@ -286,7 +286,7 @@ describe('PostgreSQL', () => {
     '55P03': DatabaseLockedError,
     '57P03': DatabaseUnreachableError,
   })) {
-    it(`says ${kind.name} if the server says ${code}, and stores nothing`, async () => {
+    it(`reports ${kind.name} for ${code} of the server, and stores nothing`, async () => {
       assert.ok(postgres)
       await using database = await postgres.fresh()
       const tm = await database.open()

@@ -137,7 +137,7 @@ const simplified = (answer: unknown): unknown =>
 
 for (const store of SHARED_STORES) {
   describe(`completion() after a switch, on ${store.name}`, () => {
-    it('knows of every message that is kept, who has processed it and who has not', async () => {
+    it('knows for every retained message which groups have processed it', async () => {
       await using database = await store.fresh()
       const tm = await database.open()
       await tm.configureTopic('events', { semantics: 'pub-sub', partitionRows: 10 })
@@ -162,7 +162,7 @@ for (const store of SHARED_STORES) {
       assert.deepEqual((await tm.admin.health()).inconsistencies, [])
     })
 
-    it('knows of what everybody has processed too', async () => {
+    it('includes what everybody has processed', async () => {
       await using database = await store.fresh()
       const tm = await database.open()
       await tm.configureTopic('events', { semantics: 'pub-sub' })
@@ -177,7 +177,7 @@ for (const store of SHARED_STORES) {
   })
 
   describe(`namespaces with long names, on ${store.name}`, () => {
-    it('are shared by nobody, however alike they are', async () => {
+    it('are never shared, however similar they are', async () => {
       await using database = await store.fresh()
       const long = 'n'.repeat(128)
       // What the first is shortened to is another's whole name.
@@ -197,7 +197,7 @@ for (const store of SHARED_STORES) {
   })
 }
 
-it('a name that was shortened for PostgreSQL has what no namespace can have', async () => {
+it('a name shortened for PostgreSQL contains a character that no namespace can', async () => {
   const schema = schemaName('n'.repeat(128))
   assert.ok(Buffer.byteLength(schema) <= 63)
   assert.match(schema, /#/)

@@ -30,7 +30,7 @@ for (const store of STORES) {
   describe(store.name, () => {
     describe('a schema that transforms', () => {
       for (const [vendor, schema] of Object.entries(transforming)) {
-        it(`of ${vendor} takes its input and gives its output; the input is what is stored`, async () => {
+        it(`of ${vendor} takes its input and returns its output; the input is stored`, async () => {
           await using database = await store.fresh()
           const tm = await database.open()
           const events = tm.topic('events', { schema })
@@ -57,7 +57,7 @@ for (const store of STORES) {
         })
       }
 
-      it('refuses when publishing what it would refuse at every delivery', async () => {
+      it('refuses at publish what it would refuse at every delivery', async () => {
         await using database = await store.fresh()
         const tm = await database.open()
         const strict = tm.topic('events', { schema: z.object({ at: z.date() }) })
@@ -88,7 +88,7 @@ for (const store of STORES) {
     describe('schemas given to open', () => {
       const schemas = { orders: z.object({ orderId: z.number() }), events: transforming.Zod }
 
-      it('check what is published by every verb, and leave other topics alone', async () => {
+      it('check what is published by every method, and leave other topics alone', async () => {
         await using database = await store.fresh()
         const tm: Tidemark = await database.open({ schemas })
         const wrong = { orderId: 'seven' }
@@ -105,7 +105,7 @@ for (const store of STORES) {
         assert.deepEqual(await storedPayloads(tm, 'orders'), ['{"orderId":7}'])
       })
 
-      it('check what is consumed by every verb, unless a verb has a schema of its own', async () => {
+      it('check what is consumed by every method, unless a call has its own schema', async () => {
         await using database = await store.fresh()
         const tm: Tidemark = await database.open({ schemas })
         await tm.configureTopic('events', { semantics: 'pub-sub' })
@@ -134,7 +134,7 @@ for (const store of STORES) {
     })
 
     describe('a pull', () => {
-      it('decodes payloads; one that its schema refuses is a failed attempt and not handed out', async () => {
+      it('decodes payloads; one that its schema refuses is a failed attempt and not returned', async () => {
         await using database = await store.fresh()
         const tm = await database.open()
         await tm.configureTopic('work', { maxAttempts: 1 })
@@ -166,7 +166,7 @@ for (const store of STORES) {
         )
       })
 
-      it('gives payloads as they are stored if asked to, and then takes no schema', async () => {
+      it('returns payloads as stored on request, and then takes no schema', async () => {
         await using database = await store.fresh()
         const tm = await database.open()
         await tm.publish('work', { n: 1 })
@@ -176,7 +176,7 @@ for (const store of STORES) {
         assert.equal(messages[0]?.payload, '{"n":1}')
       })
 
-      it('counts what can not be decoded as a failed attempt', async () => {
+      it('counts an undecodable payload as a failed attempt', async () => {
         await using database = await store.fresh()
         const tm = await database.open()
         await tm.configureTopic('work', { maxAttempts: 1 })

@@ -16,7 +16,7 @@ const OFTEN = { heartbeat: { interval: 20 } } as const
 
 for (const store of SHARED_STORES) {
   describe(`the tables on ${store.name}`, () => {
-    it('has a log of its own for every topic', async () => {
+    it('include a log per topic', async () => {
       await using database = await store.fresh()
       const tm = await database.open()
       for (const topic of ['orders', 'users']) await tm.configureTopic(topic)
@@ -27,7 +27,7 @@ for (const store of SHARED_STORES) {
       assert.equal(tables.length, 2)
     })
 
-    it('leaves no lease and no retry of a group that was removed', async () => {
+    it('keep no lease and no retry of a removed group', async () => {
       await using database = await store.fresh()
       const tm = await database.open({ maintenance: false })
       await tm.configureTopic('events', { semantics: 'pub-sub' })
@@ -73,7 +73,7 @@ for (const store of SHARED_STORES) {
       assert.deepEqual(await migrations(database), before)
     })
 
-    it('forget consumers when they have not been heard of for a heartbeat timeout', async () => {
+    it('drop consumers without a heartbeat within the timeout', async () => {
       await using database = await store.fresh()
       const tm = await database.open()
       await tm.configureTopic('events', { semantics: 'pub-sub' })
@@ -88,7 +88,7 @@ for (const store of SHARED_STORES) {
       assert.equal(await rows(database), 0)
     })
 
-    it('that are missing fail a job, which says so and runs again', async () => {
+    it('that are missing fail a job, which reports it and runs again', async () => {
       await using database = await store.fresh()
       const tm = await database.open()
       const ended = eventsOf(tm, 'job-ended')
@@ -109,7 +109,7 @@ for (const store of SHARED_STORES) {
       assert.deepEqual([jobsRun, jobsFailed], [2, 1])
     })
 
-    it('a settlement that the database refuses takes no other along, and is tried again', async () => {
+    it('a settlement that the database refuses does not affect others, and is retried', async () => {
       await using database = await store.fresh()
       const tm = await database.open()
       for (const topic of ['bad', 'innocent', 'other']) {
@@ -145,7 +145,7 @@ for (const store of SHARED_STORES) {
 
 for (const store of SECLUDED_STORES) {
   describe(`the tables on ${store.name}`, () => {
-    it('of one topic that are damaged do not keep the others from being cleaned', async () => {
+    it('damaged in one topic do not keep the others from being cleaned up', async () => {
       await using database = await store.fresh()
       await using cleaner = await cleanerOf(database)
       const tm = await database.open()
@@ -171,7 +171,7 @@ for (const store of SECLUDED_STORES) {
       assert.ok(failed.length > 0 && failed.every(each => each === 'clean up broken'))
     })
 
-    it('show who has processed what to people who look with SQL, with counts', async () => {
+    it('show with SQL who has processed what, with counts', async () => {
       await using database = await store.fresh()
       await using direct = await openStore(database)
       const work = await Work.on(direct)

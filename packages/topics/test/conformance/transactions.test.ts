@@ -14,7 +14,7 @@ import { SHARED_STORES, STORES, type TestDatabase } from './stores.ts'
 for (const store of SHARED_STORES) {
   for (const [library, begin] of Object.entries(LIBRARIES[store.name] ?? {})) {
     describe(`${store.name}: a publish in ${library}`, () => {
-      it('is seen by nobody before the commit, and by all after it', async () => {
+      it('is visible to nobody before the commit, and to all after it', async () => {
         await using database = await store.fresh()
         const tm = await database.open()
         await tm.configureTopic('work')
@@ -33,7 +33,7 @@ for (const store of SHARED_STORES) {
         assert.equal((await tm.publish('work', 1, { messageId: 'm' })).duplicate, true)
       })
 
-      it('has every verb that publishes, to several topics', async () => {
+      it('works with every publishing method, to several topics', async () => {
         await using database = await store.fresh()
         const tm = await database.open()
         for (const topic of ['work', 'mail']) await tm.configureTopic(topic)
@@ -60,7 +60,7 @@ for (const store of SHARED_STORES) {
         assert.deepEqual(await consume(tm.reader('mail'), 2), numbers.slice(0, 2))
       })
 
-      it('makes a topic that is not there yet, without waiting for anybody', async () => {
+      it('creates a missing topic, without waiting for anybody', async () => {
         await using database = await store.fresh()
         const tm = await database.open()
         const { tx, end } = await begin(database)
@@ -72,7 +72,7 @@ for (const store of SHARED_STORES) {
         assert.deepEqual(await consume(tm.reader('newer'), 2), [3, 4])
       })
 
-      it('leaves nothing that works otherwise of such a topic when it is rolled back', async () => {
+      it('leaves no trace of such a topic when it is rolled back', async () => {
         await using database = await store.fresh()
         const tm = await database.open()
         const { tx, end } = await begin(database)
@@ -86,7 +86,7 @@ for (const store of SHARED_STORES) {
         assert.deepEqual(await consume(tm.reader('other'), 1), ['of another topic'])
       })
 
-      it('makes no topic if that was not asked for', async () => {
+      it('creates no topic unless requested', async () => {
         await using database = await store.fresh()
         const tm = await database.open({ autoCreate: false })
         const { tx, end } = await begin(database)
@@ -94,7 +94,7 @@ for (const store of SHARED_STORES) {
         await end('rollback')
       })
 
-      it('wakes who waits, here and in another instance, without their sweep', async () => {
+      it('wakes waiting consumers, here and in another instance, without their sweep', async () => {
         await using database = await store.fresh()
         const [here, there] = await Promise.all([1, 2].map(() => database.open({ sweepInterval: '1h' })))
         assert.ok(here && there)
@@ -108,7 +108,7 @@ for (const store of SHARED_STORES) {
         for (const delivery of await Promise.all(received)) assert.equal(delivery.payload, 'news')
       })
 
-      it('is gone with the rollback', async () => {
+      it('is undone by a rollback', async () => {
         await using database = await store.fresh()
         const tm = await database.open()
         await tm.configureTopic('work')
@@ -126,7 +126,7 @@ for (const store of SHARED_STORES) {
 
 for (const store of STORES) {
   describe(store.name, () => {
-    describe('a tx that is none', () => {
+    describe('an invalid tx', () => {
       for (const [what, tx] of Object.entries({
         null: null,
         'a text': 'begin',
@@ -237,7 +237,7 @@ describe('PostgreSQL', () => {
   })
 })
 
-describe('SQLite: while a transaction that was given to publish is open', () => {
+describe('SQLite: while a transaction passed to publish is open', () => {
   const calls: Record<string, (tm: Tidemark) => Promise<unknown>> = {
     configureTopic: tm => tm.configureTopic('other'),
     'the first subscription': tm => tm.reader('work', { group: 'g' }).ready(),
@@ -245,7 +245,7 @@ describe('SQLite: while a transaction that was given to publish is open', () => 
     deleteTopic: tm => tm.admin.deleteTopic('work'),
   }
   for (const [name, call] of Object.entries(calls)) {
-    it(`${name} says so, and does not wait for itself`, async () => {
+    it(`${name} reports it, and does not deadlock`, async () => {
       await using database = await sqliteDatabase()
       const tm = await database.open({ busyTimeout: '1h' })
       await tm.configureTopic('work', { semantics: 'pub-sub' })
@@ -261,7 +261,7 @@ describe('SQLite: while a transaction that was given to publish is open', () => 
     })
   }
 
-  it('a call that is not waited for is done after it', async () => {
+  it('a call that is not awaited is done after it', async () => {
     await using database = await sqliteDatabase()
     const tm = await database.open()
     await tm.configureTopic('work')

@@ -49,9 +49,9 @@ const CRASHES: readonly { what: string; crash(server: PostgresServer): Promise<v
   },
 ]
 
-describe('a server that comes back without its newest commits, under a process that lives on', () => {
+describe('a server that comes back without its newest commits, under a running process', () => {
   for (const { what, crash } of CRASHES) {
-    it(`has its new messages delivered to both groups, and not the lost ones again from memory: ${what}`, async () => {
+    it(`has its new messages delivered to both groups, and not the lost ones from memory: ${what}`, async () => {
       await using server = await startPostgres({ settings: [...FORGETFUL, 'synchronous_commit=off'] })
       await using world = await World.start(server.url)
       await world.publish('kept', 3)
@@ -103,7 +103,7 @@ describe('a server that comes back without its newest commits, under a process t
     await world.checkNew(lost)
   })
 
-  it('… to a group that was behind, for which another had fetched the lost ones already', async () => {
+  it('… to a group that was behind, after another had fetched the lost ones', async () => {
     await using server = await startPostgres({ settings: [...FORGETFUL, 'synchronous_commit=off'] })
     await using tm = await open(server.url, { logger: silent, maintenance: false })
     const { quick, slow } = await quickAndSlow(tm)
@@ -117,7 +117,7 @@ describe('a server that comes back without its newest commits, under a process t
     assert.deepEqual(await readAll(quick), payloads('new', MANY))
   })
 
-  it('… if only one caller had its transaction commit without a sync, and what it held of it is refused', async () => {
+  it('… if only one caller committed without a sync, and what it held is refused', async () => {
     await using server = await startPostgres({ settings: FORGETFUL })
     await using tm = await open(server.url, { logger: silent, maintenance: false })
     await tm.configureTopic(TOPIC, { semantics: 'pub-sub' })
@@ -151,7 +151,7 @@ describe('a server that comes back without its newest commits, under a process t
 })
 
 describe('… behind a pooler, which hides that connections were lost', { skip: skipWithoutPooler }, () => {
-  it('is noticed by what the claims say', async () => {
+  it('is noticed through the claims', async () => {
     await using server = await startPostgres({ settings: [...FORGETFUL, 'synchronous_commit=off'] })
     await using pooler = await startPooler(server.url)
     await using tm = await open(pooler.url, { logger: silent, maintenance: false })

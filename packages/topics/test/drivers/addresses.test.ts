@@ -45,7 +45,7 @@ describe('an address', () => {
 })
 
 describe('a driver', () => {
-  it('refuses what its library does not make', () => {
+  it('refuses objects that are not of its library', () => {
     const wrong = {} as never
     for (const make of [postgresJs, pglite]) assert.throws(() => make(wrong), ConfigError)
     for (const make of [betterSqlite3, libsql]) assert.throws(() => make(wrong, 'app.db'), ConfigError)

@@ -12,7 +12,7 @@ import { executePostgres, SILENT } from '../conformance/stores.ts'
 const NOWHERE = 'postgres://nobody@db.example:1/shop'
 
 describe('a factory of clients', () => {
-  it('makes each connection, those that listen and send heartbeats included', async () => {
+  it('makes each connection, including those for LISTEN and heartbeats', async () => {
     await using database = await migratedDatabase()
     let made = 0
     const client = async (): Promise<pg.Client> => {
@@ -54,7 +54,7 @@ describe('a factory of clients', () => {
     assert.ok(tokens.length > before)
   })
 
-  it('that throws has open() say so, and is tried again by whoever tries again', async () => {
+  it('that throws is reported by open(), and called again at the next attempt', async () => {
     await using database = await migratedDatabase()
     let isDown = true
     const client = async (): Promise<pg.Client> => {
@@ -83,7 +83,7 @@ describe('a factory of clients', () => {
     )
   })
 
-  it('that gives the same client twice, one that is connected, or none is refused', async () => {
+  it('that returns the same client twice, a connected one, or none is refused', async () => {
     await using database = await migratedDatabase()
     const one = new pg.Client(database.url)
     await assert.rejects(open(NOWHERE, { client: () => one, logger: SILENT }), refusal(/same client again/))

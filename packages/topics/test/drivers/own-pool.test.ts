@@ -77,7 +77,7 @@ describe("the program's own pool", () => {
     await roundTrip(w.tm)
   })
 
-  it('of one connection does not wait for itself: it polls, and LISTEN holds no connection', async () => {
+  it('of one connection does not deadlock: it polls, and LISTEN holds no connection', async () => {
     const warnings: string[] = []
     const logger = { ...SILENT, warn: (_: object, text: string) => void warnings.push(text) }
     await using w = await world({ max: 1 }, { logger })
@@ -135,7 +135,7 @@ describe('a pool that is set up for', () => {
     })
   }
 
-  it('another isolation level has Tidemark write at READ COMMITTED all the same', async () => {
+  it('another isolation level still has Tidemark write at READ COMMITTED', async () => {
     await using w = await world({ options: '-c default_transaction_isolation=serializable' })
     const client = new pg.Client(w.url)
     await client.connect()
@@ -152,7 +152,7 @@ describe('a pool that is set up for', () => {
     assert.deepEqual(rows, [{ level: 'read committed' }])
   })
 
-  it('a schema that hides functions of the server is not fooled by it', async () => {
+  it('a schema that hides functions of the server works', async () => {
     const { url, drop } = await migratedDatabase()
     const client = new pg.Client(url)
     await client.connect()
@@ -206,7 +206,7 @@ describe('a pool that is set up for', () => {
   })
 })
 
-describe('a client that came back to the pool', () => {
+describe('a client that was returned to the pool', () => {
   it('in an aborted transaction is not used', async () => {
     await using w = await world({ max: 1 })
     const client = await w.pool.connect()
@@ -216,7 +216,7 @@ describe('a client that came back to the pool', () => {
     await roundTrip(w.tm)
   })
 
-  it('in an open transaction does not have that committed', async () => {
+  it('in an open transaction does not get it committed', async () => {
     await using w = await world({ max: 1 })
     await w.pool.query('create table mine (id int)')
     const client = await w.pool.connect()
@@ -260,7 +260,7 @@ describe('a transaction that holds the only connection', () => {
     await w.tm.publish('work', 'after')
   })
 
-  it('is told to create the topic before, and then finds it', async () => {
+  it('is told to create the topic first, and then finds it', async () => {
     await using w = await world({ max: 1 })
     const tx = await w.pool.connect()
     await tx.query('begin')
@@ -280,7 +280,7 @@ describe('a transaction that holds the only connection', () => {
     again.release()
   })
 
-  it('has whoever publishes without it fail in time, with nothing stored', async () => {
+  it('makes publishes without it fail in time, with nothing stored', async () => {
     await using w = await world({ max: 1 }, { statementTimeout: '200ms' })
     await w.tm.configureTopic('work', {})
     const holder = await w.pool.connect()

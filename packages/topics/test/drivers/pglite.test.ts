@@ -67,7 +67,7 @@ describe('PGlite', () => {
     })
   })
 
-  it('has whoever waits for the connection wait in turn, and give up in time', async () => {
+  it('makes callers wait for the connection in turn, and give up in time', async () => {
     await using tm = await open({ driver: pglite(db) }, { logger: SILENT, statementTimeout: '300ms' })
     await tm.configureTopic('turns', {})
     const held = Promise.withResolvers<void>()

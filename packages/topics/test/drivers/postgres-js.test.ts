@@ -67,7 +67,7 @@ describe('an instance of postgres.js', () => {
     await sql.end({ timeout: 1 })
   })
 
-  it('that renames columns for good is refused', async () => {
+  it('that renames columns permanently is refused', async () => {
     const sql = postgres('postgres://localhost:1/nowhere', { transform: { column: { from: postgres.toCamel } } })
     assert.throws(() => postgresJs(sql), ConfigError)
   })

@@ -36,7 +36,7 @@ for (const { name, Library, driverOf, journal } of LIBRARIES) {
       for (const payload of payloads) assert.deepEqual((await reader.receive()).payload, payload)
     })
 
-    it(`has a ${journal} journal, and is found sound`, async () => {
+    it(`has a ${journal} journal, and passes the integrity check`, async () => {
       using folder = temporaryFolder()
       const path = join(folder.path, 'app.db')
       const driver: Driver = driverOf(path)

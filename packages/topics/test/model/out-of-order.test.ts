@@ -14,7 +14,7 @@ const SECONDS = Number(process.env.TIDEMARK_TEST_SECONDS || 0)
 
 for (const tracking of ['offset', 'reference'] as const) {
   describe(`writers that commit out of order and roll back at random, by ${tracking} on postgres`, () => {
-    it('have each committed message delivered once to each group, and no other; an open one delays only its own', async t => {
+    it('have each committed message delivered once to each group, and no other; an open transaction delays only its own', async t => {
       const random = new SeededRandom()
       await using database = await freshDatabase()
       await using tm = await open(database.url)

@@ -28,7 +28,7 @@ describe('registerStore', () => {
     await assert.rejects(open('toy::memory:', { colour: 'red' } as object), ConfigError)
   })
 
-  it('takes the same function again, and refuses a scheme that another engine has', () => {
+  it('accepts the same function again, and refuses a scheme that another engine has', () => {
     registerStore('toy', loadToy)
     assert.throws(() => registerStore('toy', async () => await loadToy()), ConfigError)
     assert.throws(() => registerStore('sqlite', loadToy), ConfigError)

@@ -73,7 +73,7 @@ const PARTITION_ROWS = isLong ? 1_000_000 : 200_000
 const MIDDLE = MANY / 2
 
 describe('looking at a topic of millions of messages', () => {
-  it('reads no more of the log than a few rows a group, by index', async () => {
+  it('reads only a few rows of the log per group, by index', async () => {
     await using bench = await open({ partitionRows: PARTITION_ROWS })
     const { store, functions, topic } = bench
     const early = await store.subscriptions.subscribe(topic, 'group-00', 'beginning')
@@ -173,7 +173,7 @@ describe('a tail', () => {
   })
 })
 
-describe('what holds the horizon back', () => {
+describe('a transaction that holds back the horizon', () => {
   it('is named: its process, its age, its state and its query without the values', async () => {
     await using bench = await open()
     const client = new pg.Client({ connectionString: server.url, application_name: 'forgetful' })
@@ -214,7 +214,7 @@ describe('deleting a topic', () => {
 })
 
 describe('an inconsistency', () => {
-  it('is reported: a lease and retries of no group, a retry held by a lease that ended', async () => {
+  it('is reported: a lease and retries without a group, a retry held by an ended lease', async () => {
     await using bench = await open()
     const { store, schema, topic } = bench
     const subscription = await store.subscriptions.subscribe(topic, 'g', 'now')

@@ -71,7 +71,7 @@ describe('a publish in a caller’s transaction while tracking is switched', () 
   })
 })
 
-describe('a messageId that a transaction left open has published', () => {
+describe('a messageId published by an open transaction', () => {
   for (const end of ['commit', 'rollback'] as const) {
     it(`is waited for by those that repeat it, and by nobody else (${end})`, async () => {
       await using database = await fresh()

@@ -7,7 +7,7 @@ const HOUR = 3_600_000
 const ROWS = 1_000
 
 describe('Concern 5: Cleanup Job Performance at Scale', () => {
-  it('reads a partition once, when it is sealed; after that a run reads next to no row of the log', async () => {
+  it('reads a partition once, when it is sealed; after that a run reads hardly any row of the log', async () => {
     await using bench = await open({ retentionMs: HOUR, leaseMs: HOUR, partitionRows: ROWS })
     const { store, topic } = bench
     const fast = await store.subscriptions.subscribe(topic, 'fast', 'now')

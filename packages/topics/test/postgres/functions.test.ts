@@ -39,7 +39,7 @@ describe('the functions of a version', () => {
     )
     const nameOf = ({ body }: { body: string }) => body.split('(', 1)[0]
 
-    it('are short: a reader sees each of them at once', () => {
+    it('are short enough to be read at a glance', () => {
       assert.ok(functions.length > 100)
       assert.deepEqual(functions.filter(({ body }) => body.split('\n').length > 60).map(nameOf), [])
       assert.deepEqual(
@@ -48,14 +48,14 @@ describe('the functions of a version', () => {
       )
     })
 
-    it('run dynamic SQL through the helpers alone', () => {
+    it('run dynamic SQL only through the helpers', () => {
       const outside = functions.filter(({ file }) => file !== 'dynamic-sql.sql')
       const running = outside.filter(({ body }) => /^[^-]*\bexecute\b/m.test(body)).map(nameOf)
       assert.deepEqual(running, ['create function tidemark_fn.read_rows'])
     })
   })
 
-  it('are noted to be in use when a program starts, so that nobody drops them', async () => {
+  it('are recorded as in use when a program starts, so that nobody drops them', async () => {
     await using database = await freshDatabase()
     await (await openTidemark(database.url, options)).close()
     const age = "update tidemark.function_bundle set last_used_at = now() - interval '6 days'"
@@ -113,7 +113,7 @@ describe('the functions of a version', () => {
     for (const group of groups) await group.stop()
   })
 
-  it('are installed again under a program that runs, if somebody has dropped them', async () => {
+  it('are reinstalled under a running program, if somebody has dropped them', async () => {
     await using database = await freshDatabase()
     await using tm = await openTidemark(database.url, options)
     await tm.configureTopic('work')
@@ -142,7 +142,7 @@ describe('the functions of a version', () => {
     assert.equal((await schemaVersions(database.url)).hasFunctions, true)
   })
 
-  it('are installed anew if only a part of them is left of a namespace that was dropped by hand', async () => {
+  it('are reinstalled if a namespace dropped by hand left only a part of them', async () => {
     await using database = await freshDatabase()
     await (await openTidemark(database.url, options)).close()
     await execute(database.url, 'drop schema tidemark cascade')

@@ -38,7 +38,7 @@ describe('Pitfall 3: a network partition, the consumer alive but unreachable', (
     assert.equal((await groupOf(there, 'events', 'g')).epoch, 2)
   })
 
-  it('ends a heartbeat that is never answered, and the next one has a connection of its own', async () => {
+  it('ends a heartbeat that is never answered, and the next one gets a new connection', async () => {
     await using database = await fresh()
     await using network = await Network.to(database.url)
     await using here = await open(network.url, { logger: SILENT })
@@ -56,7 +56,7 @@ describe('Pitfall 3: a network partition, the consumer alive but unreachable', (
 })
 
 describe('Pitfall 9: the connection pool is exhausted', () => {
-  it('has no bearing on heartbeats, which have a connection of their own', async () => {
+  it('does not affect heartbeats, which have their own connection', async () => {
     await using database = await fresh()
     const tm = await database.open({ poolSize: 2 })
     const topics = ['events', 'a', 'b', 'c']

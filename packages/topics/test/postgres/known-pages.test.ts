@@ -55,7 +55,7 @@ describe('a page that another group has read', () => {
     )
   })
 
-  it('is shared from the first on by groups that begin together', async () => {
+  it('is shared from the first page on by groups that start together', async () => {
     await using bench = await open()
     await bench.store.log.publish(bench.topic, messages(30))
     const [first, second] = (await subscribed(bench, 'first', 'second')) as [SubscriptionRecord, SubscriptionRecord]
@@ -68,7 +68,7 @@ describe('a page that another group has read', () => {
     assert.deepEqual(payloads(await claimLease(bench, late, TOGETHER)), [30, 31])
   })
 
-  it('is not claimed by a group that asks for less, stands elsewhere or begins later', async () => {
+  it('is not claimed by a group that asks for less, is elsewhere or starts later', async () => {
     await using bench = await open()
     const published = await bench.store.log.publish(bench.topic, messages(30))
     const eighth = messageIdOf(bench.topic.uid, published[7]?.salt ?? 0, published[7]?.id ?? 0)
@@ -81,7 +81,7 @@ describe('a page that another group has read', () => {
     assert.deepEqual((await drain(bench, later, TOGETHER)).at(0), 7)
   })
 
-  it('is claimed in parts, uncounted, if its rows turn out to be too large to be read at once', async () => {
+  it('is claimed in parts, without counting attempts, if its rows are too large to be read at once', async () => {
     await using bench = await open()
     const [first, second] = (await subscribed(bench, 'first', 'second')) as [SubscriptionRecord, SubscriptionRecord]
     await bench.store.log.publish(bench.topic, messages(4))
@@ -118,7 +118,7 @@ describe('a page that another group has read', () => {
     assert.deepEqual(payloads(await claimLease(bench, other, TOGETHER)), [10, 11, 12, 13, 14])
   })
 
-  it('is not claimed by a group to which a transaction in it was still in progress', async () => {
+  it('is not claimed by a group that saw one of its transactions in progress', async () => {
     await using bench = await open()
     await bench.store.log.publish(bench.topic, messages(1, 1))
     await using writer = await transaction()
@@ -132,7 +132,7 @@ describe('a page that another group has read', () => {
     assert.deepEqual(await drain(bench, early, ONE), [3, 4, 2])
   })
 
-  it('is not claimed by a group that has had it, and goes back for a transaction that was late', async () => {
+  it('is not claimed by a group that has had it, and returns for a late transaction', async () => {
     await using bench = await open()
     await using writer = await transaction()
     await bench.store.log.publish(bench.topic, messages(2, 1), writer.client)
@@ -145,7 +145,7 @@ describe('a page that another group has read', () => {
     assert.deepEqual(await drain(bench, early, ONE), [1, 2])
   })
 
-  it('is not claimed by a group that begins at a message, or a time, after what it holds', async () => {
+  it('is not claimed by a group that starts at a message or time after it', async () => {
     await using bench = await open()
     await using writer = await transaction()
     await bench.store.log.publish(bench.topic, messages(1, 1), writer.client)
@@ -172,7 +172,7 @@ describe('a page that another group has read', () => {
     }
   })
 
-  it('is read once by groups that come to it at the same time', async () => {
+  it('is read once by groups that reach it at the same time', async () => {
     await using bench = await open()
     await bench.store.log.publish(bench.topic, messages(30))
     const groups = await subscribed(bench, 'a', 'b', 'c', 'd')
@@ -181,7 +181,7 @@ describe('a page that another group has read', () => {
     assert.equal(new Set(leases.map(({ messages: of }) => of)).size, 1)
   })
 
-  it('never hides a message, in whatever order transactions commit and groups come and go back', async t => {
+  it('never hides a message, in whatever order transactions commit and groups move', async t => {
     const random = new SeededRandom()
     await random.named(async () => {
       await using bench = await open({ partitionRows: 60 })

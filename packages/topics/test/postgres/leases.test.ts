@@ -30,7 +30,7 @@ describe('a claim', () => {
     )
   })
 
-  it('says when the next retry is due or the next lease runs out', async () => {
+  it('says when the next retry is due or the next lease expires', async () => {
     await using bench = await open({ leaseMs: 60_000 })
     const subscription = await bench.store.subscriptions.subscribe(bench.topic, 'g', 'now')
     assert.equal((await bench.store.leases.claim(request(bench, subscription))).nextDueMs, null)
@@ -96,7 +96,7 @@ describe('settling', () => {
     )
   })
 
-  it('tries a nacked message again until its attempts are used up, then buries it once', async () => {
+  it('retries a nacked message until its attempts are used up, then dead-letters it once', async () => {
     await using bench = await open({ maxAttempts: 3 })
     const subscription = await bench.store.subscriptions.subscribe(bench.topic, 'g', 'now')
     await bench.store.log.publish(bench.topic, [message('bad', { key: 'k', messageId: 'given' }), message('good')])
@@ -129,7 +129,7 @@ describe('settling', () => {
     assert.equal((await group(bench))?.deadLetters, 1)
   })
 
-  it('gives released messages back at once without counting the attempt', async () => {
+  it('makes released messages available at once without counting the attempt', async () => {
     await using bench = await open({ maxAttempts: 1 })
     const subscription = await bench.store.subscriptions.subscribe(bench.topic, 'g', 'now')
     await bench.store.log.publish(bench.topic, messages(3))
@@ -157,8 +157,8 @@ describe('settling', () => {
   })
 })
 
-describe('a lease that runs out', () => {
-  it('is split: what was not settled comes back as suspects, alone on the last attempt', async () => {
+describe('a lease that expires', () => {
+  it('is split: unsettled messages come back as suspects, alone on the last attempt', async () => {
     await using bench = await open({ leaseMs: 30, maxAttempts: 2 })
     const subscription = await bench.store.subscriptions.subscribe(bench.topic, 'g', 'now')
     await bench.store.log.publish(bench.topic, messages(4))
@@ -216,7 +216,7 @@ describe('a lease that runs out', () => {
     assert.deepEqual([described?.retries, described?.inFlight, described?.deadLetters], [0, 0, 2])
   })
 
-  it('never does with lease 0', async () => {
+  it('never happens with lease 0', async () => {
     await using bench = await open({ leaseMs: 0 })
     const subscription = await bench.store.subscriptions.subscribe(bench.topic, 'g', 'now')
     await bench.store.log.publish(bench.topic, messages(1))
@@ -227,7 +227,7 @@ describe('a lease that runs out', () => {
 })
 
 describe('a description', () => {
-  it('counts what is where', async () => {
+  it('has the right counts', async () => {
     await using bench = await open()
     const subscription = await bench.store.subscriptions.subscribe(bench.topic, 'g', 'beginning')
     await bench.store.log.publish(bench.topic, messages(10))

@@ -21,7 +21,7 @@ const count = async (database: TestDatabase, sql: string) =>
   Number((await executePostgres(database.url, sql))[0]?.count)
 
 describe('the connection that listens', () => {
-  it('is one, however often it is cut, also while it is being made', async () => {
+  it('is one, however often it is cut, also while it connects', async () => {
     await using database = await fresh()
     await using network = await Network.to(database.url)
     const tm = await open(network.url, { logger: SILENT, maintenance: false, statementTimeout: '1s' })
@@ -51,7 +51,7 @@ describe('the connection that listens', () => {
     await until(async () => (await count(database, OTHERS)) === 0, { what: 'its side to be gone too' })
   })
 
-  it('leaves no other behind that is healthy, however often it was cut', async () => {
+  it('leaves no other connection behind, however often it was cut', async () => {
     await using database = await fresh()
     await using network = await Network.to(database.url)
     const tm = await open(network.url, { logger: SILENT, maintenance: false })
@@ -68,7 +68,7 @@ describe('the connection that listens', () => {
     await until(async () => (await count(database, OTHERS)) === 0, { what: 'the server to have none' })
   })
 
-  it('is gone after a close() in the middle of its making', async () => {
+  it('is gone after a close() while it connects', async () => {
     await using database = await fresh()
     await using network = await Network.to(database.url)
     for (const answers of [1, 2, 3]) {
@@ -85,7 +85,7 @@ describe('the connection that listens', () => {
     await until(async () => (await count(database, OTHERS)) === 0, { what: 'every connection to be gone' })
   })
 
-  it('is made anew when the server does not answer on it, and again while that fails', async () => {
+  it('is replaced when the server does not answer on it, and again while that fails', async () => {
     await using database = await fresh()
     await using network = await Network.to(database.url)
     const tm = await open(network.url, { logger: SILENT, maintenance: false, statementTimeout: '1s' })

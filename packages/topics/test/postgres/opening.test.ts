@@ -28,7 +28,7 @@ describe('opening a PostgreSQL store', () => {
     await assert.rejects(openStore(bench.namespace), DatabaseVersionError)
   })
 
-  it('says clearly what is wrong with the address, and never the password', async () => {
+  it('reports clearly what is wrong with the address, and never the password', async () => {
     const refused = openStore('x', { url: 'postgres://user:secret@127.0.0.1:1/db' })
     await assert.rejects(
       refused,
@@ -38,7 +38,7 @@ describe('opening a PostgreSQL store', () => {
     await assert.rejects(missing, error => error instanceof DatabaseError && /does not exist/.test(error.message))
   })
 
-  it('says what right is missing if it may not create the schema', async () => {
+  it('says which permission is missing if it may not create the schema', async () => {
     await admin.query('drop role if exists poor')
     await admin.query('create role poor login')
     const url = server.url.replace('postgres@', 'poor@')
@@ -78,7 +78,7 @@ describe('closing', () => {
 })
 
 describe('a read-only server', () => {
-  it('is named as such', async () => {
+  it('is reported as such', async () => {
     await using bench = await open()
     const { rows } = await admin.query<{ name: string }>('select current_database() as name')
     await admin.query(`alter database "${rows[0]?.name}" set default_transaction_read_only = on`)

@@ -73,8 +73,8 @@ function inversions(changes: readonly Change[]): Change[] {
 }
 
 for (const tracking of ['offset', 'reference'] as const) {
-  describe(`what one lock put in order, in a topic tracked by ${tracking}`, () => {
-    it('is delivered in that order, though the later writer has the lower transaction id', async () => {
+  describe(`messages ordered by a lock, in a topic tracked by ${tracking}`, () => {
+    it('are delivered in that order, even if the later writer has the lower transaction id', async () => {
       await using each = await world({ tracking })
       const { tm, connect } = each
       const reader = await tm.reader<Change>(TOPIC, { group: 'live', from: 'now' }).ready()
@@ -86,7 +86,7 @@ for (const tracking of ['offset', 'reference'] as const) {
       )
     })
 
-    it('comes in that order to a group that begins afterwards', async () => {
+    it('are delivered in that order to a group that starts afterwards', async () => {
       await using each = await world({ tracking })
       const { tm, connect } = each
       await publishInLockOrder(tm, connect)
@@ -98,7 +98,7 @@ for (const tracking of ['offset', 'reference'] as const) {
       )
     })
 
-    it('stays so with eight writers that do other work first, commit when they like and roll back', async t => {
+    it('stay in order with eight writers that do other work first, commit at any time and roll back', async t => {
       const random = new SeededRandom()
       await random.named(async () => {
         await using each = await world({ tracking })

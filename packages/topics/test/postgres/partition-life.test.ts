@@ -38,7 +38,7 @@ describe('a partition', () => {
     assert.deepEqual(await drain(bench, subscription), [0, 1, 2])
   })
 
-  it('that a writer may still write to is not sealed, nor dropped', async () => {
+  it('that a writer may still write to is neither sealed nor dropped', async () => {
     await using bench = await open(SHORT)
     const writer = await admin.connect()
     try {
@@ -59,7 +59,7 @@ describe('a partition', () => {
     }
   })
 
-  it('is dropped behind a group that has read all and waits', async () => {
+  it('is dropped behind a group that has read everything and waits', async () => {
     await using bench = await open(SHORT)
     const subscription = await bench.store.subscriptions.subscribe(bench.topic, 'g', 'now')
     await bench.store.log.publish(bench.topic, messages(15))
@@ -71,7 +71,7 @@ describe('a partition', () => {
     assert.ok((after?.watermark ?? 0n) > (before?.watermark ?? 0n))
   })
 
-  it('of a slow topic is filled up with ids, so that it can go in time; they are not counted as messages', async () => {
+  it('of a slow topic is filled up with ids, so that it can be dropped in time; they do not count as messages', async () => {
     await using bench = await open({ ...SHORT, partitionRows: 100_000 })
     const subscription = await bench.store.subscriptions.subscribe(bench.topic, 'g', 'now')
     await bench.store.log.publish(bench.topic, messages(5))
@@ -88,7 +88,7 @@ describe('a partition', () => {
     assert.equal((await drain(bench, subscription, { limit: 5_000 })).length, 20_005)
   })
 
-  it('is filled up once, by however many at once', async () => {
+  it('is filled up once, by any number of processes', async () => {
     await using bench = await open({ ...SHORT, partitionRows: 10_000 })
     await using other = await open({}, { namespace: bench.namespace })
     await bench.store.log.publish(bench.topic, messages(5))
@@ -191,7 +191,7 @@ describe('dropping a partition', () => {
     )
   })
 
-  it('that was decided on is not begun on by a group that comes only now', async () => {
+  it('that was decided on is not read by a group that starts only now', async () => {
     await using bench = await open({ ...SHORT, zeroSubscriptionRetentionMs: HOUR })
     await fill(bench, 12)
     await age(bench, 2 * HOUR)
@@ -208,7 +208,7 @@ describe('dropping a partition', () => {
 
 describe('a partition that is being attached', () => {
   // Others see the commit a moment before PostgreSQL has announced it to their sessions.
-  it('makes claims wait until its commit is announced, so that none passes over what is in it', async () => {
+  it('makes claims wait until its commit is announced, so that none skips its rows', async () => {
     await using bench = await open(SHORT)
     const { functions, topic } = bench
     const subscription = await bench.store.subscriptions.subscribe(topic, 'g', 'now')

@@ -47,7 +47,7 @@ describe('a transaction of PGlite, whose one connection Tidemark shares', () => 
     await db.close()
   })
 
-  it('says that a topic has to exist before, instead of waiting for itself', async () => {
+  it('says that a topic has to exist before, instead of deadlocking', async () => {
     const db = new PGlite()
     const tm = await open({ driver: pglite(db) }, { statementTimeout: '2s' })
     const publishing = db.transaction(async tx => {

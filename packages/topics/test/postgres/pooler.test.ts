@@ -6,7 +6,7 @@ import { preparedStatements, skipWithoutPooler, startPooler } from '../../../../
 import { until } from '../../../../testing/until.ts'
 
 describe('behind a pooler in transaction mode', { skip: skipWithoutPooler }, () => {
-  it('works by looking, says so once, and prepares nothing', async () => {
+  it('polls, reports it once, and prepares nothing', async () => {
     await using database = await freshDatabase()
     await using pooler = await startPooler(database.url)
     const warnings: string[] = []

@@ -57,7 +57,7 @@ describe('publishing', () => {
     )
   })
 
-  it('gives a payload that is no text all the same', async () => {
+  it('returns a payload that is not text', async () => {
     await using bench = await open()
     const subscription = await bench.store.subscriptions.subscribe(bench.topic, 'g', 'now')
     const odd = ['a\u001eb', 'c']
@@ -79,7 +79,7 @@ describe('publishing', () => {
     await assert.rejects(bench.store.log.publish(bench.topic, [message(1, { key: 'a\0' })]), PayloadError)
   })
 
-  it('makes partitions ahead while eight publishers fill them', async () => {
+  it('creates partitions ahead while eight publishers fill them', async () => {
     await using bench = await open({ partitionRows: 50 })
     const subscription = await bench.store.subscriptions.subscribe(bench.topic, 'g', 'beginning')
     const publisher = async (index: number) => {
@@ -134,7 +134,7 @@ describe('publishing', () => {
       assert.notEqual(second?.id, first?.id)
     })
 
-    it('knows the ids it made itself', async () => {
+    it('knows the ids it generated itself', async () => {
       await using bench = await open()
       const [first] = await bench.store.log.publish(bench.topic, [message(1)])
       const derived = messageIdOf(bench.topic.uid, first?.salt ?? 0, first?.id ?? 0)
@@ -147,7 +147,7 @@ describe('publishing', () => {
   })
 
   describe('in a transaction of the caller', () => {
-    it('is seen if and only if that commits: pg', async () => {
+    it('is visible if and only if that commits: pg', async () => {
       await using bench = await open({ partitionRows: 10 })
       const subscription = await bench.store.subscriptions.subscribe(bench.topic, 'g', 'now')
       const client = await admin.connect()

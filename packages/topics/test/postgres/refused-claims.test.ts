@@ -7,7 +7,7 @@ import { Network } from './network.ts'
 const [postgres] = SHARED_STORES.filter(({ name }) => name === 'PostgreSQL')
 const fresh = () => postgres?.fresh() ?? Promise.reject(new Error('There is no PostgreSQL'))
 
-it('a claim that the server refused has claimed nothing: the next one does not look for it', async () => {
+it('a claim that the server refused has claimed nothing: the next one does not release it', async () => {
   await using database = await fresh()
   await using network = await Network.to(database.url)
   await using tm = await open(network.url, { logger: SILENT, maintenance: false })

@@ -145,7 +145,7 @@ describe('a namespace restored into another cluster', () => {
     })
   }
 
-  it('takes settlements of leases from before, and gives the rest again when they run out', async () => {
+  it('accepts settlements of earlier leases, and redelivers the rest when they expire', async () => {
     const namespace = freshNamespace()
     const before = await openStore(namespace, { url: old.url })
     const topic = await before.topics.configure('topic', { semantics: 'pub-sub', leaseMs: 1_000 })
@@ -178,7 +178,7 @@ describe('a namespace restored into another cluster', () => {
     await here.close()
   })
 
-  it('takes receipts from before, though they are sealed', async () => {
+  it('accepts earlier receipts', async () => {
     const namespace = freshNamespace()
     const before = await openAt(old, namespace)
     await before.publishBatch('work', [1, 2, 3])
@@ -192,7 +192,7 @@ describe('a namespace restored into another cluster', () => {
     await here.close()
   })
 
-  it('brings a late group the rest of its backfill', async () => {
+  it('delivers the rest of its backfill to a late group', async () => {
     const namespace = freshNamespace()
     await using tm = await openAt(old, namespace)
     await tm.configureTopic('tracked', { ...SETTINGS, tracking: 'reference', retention: 'forever' })
@@ -225,7 +225,7 @@ describe('a namespace restored into another cluster', () => {
     assert.deepEqual(unfinished, [])
   })
 
-  it('lets partitions go that were full before', async () => {
+  it('drops partitions that were full before', async () => {
     const namespace = freshNamespace()
     const quick = { ...SETTINGS, partitionRows: 5, lease: '100ms', retention: '100ms' } as const
     {
@@ -252,7 +252,7 @@ describe('a namespace restored into another cluster', () => {
     assert.deepEqual(await drain(here, 'orders', 'group'), [id])
   })
 
-  it('delivers what somebody published there before the repair', async () => {
+  it('delivers what was published there before the repair', async () => {
     const namespace = freshNamespace()
     await using tm = await openAt(old, namespace)
     await tm.configureTopic('orders', SETTINGS)
@@ -270,7 +270,7 @@ describe('a namespace restored into another cluster', () => {
     assert.deepEqual(await drain(here, 'orders', 'group'), [2])
   })
 
-  it('leaves every message its messageId, and draws no id again', async () => {
+  it('keeps every messageId, and reuses no id', async () => {
     const namespace = freshNamespace()
     const published: string[] = []
     {

@@ -55,7 +55,7 @@ async function drain(tm: Tidemark, topic: string, group: string, count: number):
 }
 
 describe('a user without the right to create tables', () => {
-  it('is told what to run, and can do everything on what the printed SQL has made', async () => {
+  it('is told what to run, and can do everything after the printed SQL was run', async () => {
     await using w = await world()
     await assert.rejects(open(w.appUrl, quiet), (error: unknown) => {
       assert.ok(error instanceof DatabaseVersionError)
@@ -100,7 +100,7 @@ describe('a user without the right to create tables', () => {
     )
   })
 
-  it('gets the functions of a new version with the rights that it has', async () => {
+  it('gets the functions of a new version with its existing rights', async () => {
     await using w = await world()
     await migrate(w.ownerUrl)
     await w.grant(PREPARE.replace('create schema tidemark;', '') + EXISTING)
@@ -113,7 +113,7 @@ describe('a user without the right to create tables', () => {
     await (await open(w.appUrl, quiet)).close()
   })
 
-  it('publishes into partitions that are made ahead, and health says in time that they run out', async () => {
+  it('publishes into partitions created ahead, and health reports in time that they expire', async () => {
     await using w = await world()
     await w.grant(PREPARE)
     await using owner = await open(w.ownerUrl, quiet)

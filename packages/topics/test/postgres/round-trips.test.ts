@@ -7,7 +7,7 @@ import { messages, open, request, server } from './store-bench.ts'
 const WAITS = /S\0\0\0[^\0]|Q\0\0/g
 
 describe('round trips', () => {
-  it('of a publish, a claim, an extension and a settlement: one each, however many have gone before', async () => {
+  it('of a publish, a claim, an extension and a settlement: one each', async () => {
     await using network = await Network.to(server.url)
     await using bench = await open({}, { url: network.url, poolSize: 2 })
     const { store, topic } = bench
@@ -37,7 +37,7 @@ describe('round trips', () => {
     assert.deepEqual(await once(), { publishing: 1, claiming: 1, extending: 1, settling: 1 })
   })
 
-  it('of a verb with a transaction: one for its look at what it expects, its statements, and the commit', async () => {
+  it('of a method with a transaction: one for its check, its statements, and the commit', async () => {
     await using network = await Network.to(server.url)
     await using bench = await open({}, { url: network.url, poolSize: 2 })
     const { store, topic } = bench

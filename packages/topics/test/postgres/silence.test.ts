@@ -132,7 +132,7 @@ for (const [what, comeBack] of Object.entries(WAYS_BACK)) {
       await until(() => deliveries.length === 2, { what: 'the wake-up' })
     })
 
-    it('takes the other idle connections along: one deadline, not one each', async () => {
+    it('drops the other idle connections too: one deadline, not one each', async () => {
       await using w = await world({ poolSize: 10, statementTimeout: '3s' })
       // As many as there can be, at once, so that each has a connection of its own.
       await Promise.all(range(1, 60).map(() => w.here.admin.topics()))
@@ -146,7 +146,7 @@ for (const [what, comeBack] of Object.entries(WAYS_BACK)) {
 }
 
 describe('a claim whose answer is lost', () => {
-  it('leaves its messages in nobody’s hands: they come at once, with lease 0 too, and no attempt is counted', async () => {
+  it('leaves its messages unheld: they are redelivered at once, with lease 0 too, without counting an attempt', async () => {
     await using w = await world()
     await w.there.configureTopic('events', { lease: 0, maxAttempts: 1 })
     const group = w.here.consumerGroup<number>('events', 'g', { batchSize: 200 })

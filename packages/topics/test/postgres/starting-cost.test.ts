@@ -35,7 +35,7 @@ function count(texts: readonly string[]): Record<string, number> {
 }
 
 describe('starting many groups at once', () => {
-  it('takes one statement a group, two if it exists, and one for their topic', async () => {
+  it('takes one statement per group, two if it exists, and one for their topic', async () => {
     await using bench = await open()
     const created = await startAll(bench.namespace)
     assert.deepEqual(count(created), { topic: 1, subscribe: GROUPS.length, goOn: 0, begin: 0 })

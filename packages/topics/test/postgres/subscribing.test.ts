@@ -66,13 +66,13 @@ describe('subscribing', () => {
     assert.deepEqual((await drain(bench, subscription)).toSorted(), ['early', 'late'])
   })
 
-  it('begins a queue at the beginning, whatever is asked', async () => {
+  it('starts a queue at the beginning, whatever is requested', async () => {
     await using bench = await open({ semantics: 'queue' })
     await bench.store.log.publish(bench.topic, messages(2))
     assert.deepEqual(await drain(bench, await bench.store.subscriptions.subscribe(bench.topic, '', 'now')), [0, 1])
   })
 
-  it('makes one subscription of many calls', async () => {
+  it('creates one subscription for many calls', async () => {
     await using bench = await open()
     await using other = await open({}, { namespace: bench.namespace })
     const stores = [bench.store, other.store, bench.store, other.store]

@@ -8,7 +8,7 @@ import { functionsSchema } from './functions-schema.ts'
 import { ackAll, admin, claimLease, messages, open, payloads, quiet, request } from './store-bench.ts'
 
 describe('wake-ups', () => {
-  it('reach the other processes of the namespace only', async () => {
+  it('reach only other processes of the namespace', async () => {
     await using bench = await open()
     await using other = await open({}, { namespace: bench.namespace })
     await using stranger = await open()

@@ -76,7 +76,7 @@ describe('looking at a topic of millions of messages', () => {
 })
 
 describe('an inconsistency', () => {
-  it('is reported: a cursor beyond the log, ids that do not meet, a retry held by a lease that ended', async () => {
+  it('is reported: a cursor beyond the log, inconsistent ids, a retry held by an ended lease', async () => {
     using folder = temporaryFolder()
     const path = join(folder.path, 'app.db')
     await using tm = await open(`sqlite:${path}`)

@@ -165,7 +165,7 @@ describe('a transaction of Kysely on SQLite', () => {
   })
 })
 
-describe('a tx on SQLite that can’t be published in', () => {
+describe('an unusable tx on SQLite', () => {
   it('is refused, and nothing is stored', async () => {
     await using w = await world()
     await using other = await world()

@@ -94,7 +94,7 @@ describe('a process whose clock is a month ahead', () => {
     assert.deepEqual(await consume(tm.reader('work', { group: 'g' }), 100), range(1, 100))
   })
 
-  it('refuses so even when it is alone with the file', async () => {
+  it('refuses even if it is alone with the file', async () => {
     await using bed = bench()
     const tm = await bed.open()
     await waiting(tm)
@@ -103,7 +103,7 @@ describe('a process whose clock is a month ahead', () => {
     assert.deepEqual(await consume((await bed.open()).reader('work', { group: 'g' }), 100), range(1, 100))
   })
 
-  it('keeps its claims no longer than others do', async () => {
+  it('does not keep its claims longer than others', async () => {
     await using bed = bench()
     const tm = await bed.open()
     await waiting(tm)
@@ -134,7 +134,7 @@ describe('a process whose clock is a month ahead', () => {
     assert.equal((await receive(tm.reader('work', { group: 'g' }))).attempt, 2)
   })
 
-  it('is a month ahead of the file that it has made itself, too, once others see it', async () => {
+  it('is a month ahead of the file that it created itself, once others see it', async () => {
     await using bed = bench()
     await bed.elsewhere(MONTH, 'publish')
     const tm = await bed.open()
@@ -145,7 +145,7 @@ describe('a process whose clock is a month ahead', () => {
 })
 
 describe('a process whose clock is a month behind', () => {
-  it('publishes messages that are as young as any', async () => {
+  it('publishes messages with the right age', async () => {
     await using bed = bench()
     const tm = await bed.open()
     await tm.configureTopic('work', EVENTS)
@@ -155,7 +155,7 @@ describe('a process whose clock is a month behind', () => {
     assert.deepEqual(await consume(tm.reader('work', { group: 'g' }), 3), [1, 2, 3])
   })
 
-  it('made the file: its messages are not a month old when the file follows the right clock', async () => {
+  it('created the file: its messages are not a month old when the file follows the right clock', async () => {
     await using bed = bench()
     await bed.elsewhere(-MONTH, 'publish')
     const tm = await bed.open()
@@ -179,7 +179,7 @@ function confirm(bed: Bench): void {
 }
 
 describe('a clock that jumps', () => {
-  it('an hour forth and back: leases and retries wait no longer for it', async () => {
+  it('an hour forward and back: leases and retries wait no longer', async () => {
     await using bed = bench()
     using clock = wallClock()
     const tm = await bed.open()
@@ -201,7 +201,7 @@ describe('a clock that jumps', () => {
     ])
   })
 
-  it('far, for good: the file follows when nobody disagrees, and what waits waits as long as before', async () => {
+  it('far and permanently: the file follows when nobody disagrees, and pending times keep their duration', async () => {
     await using bed = bench()
     using clock = wallClock()
     const tm = await bed.open()
@@ -239,7 +239,7 @@ describe('a clock that jumps', () => {
     assert.deepEqual((await bed.elsewhere(MONTH, 'clean')).codes, OFF)
   })
 
-  it('back for good, when the file follows: nothing waits longer', async () => {
+  it('back permanently, when the file follows: nothing waits longer', async () => {
     await using bed = bench()
     using clock = wallClock()
     clock.aheadMs = MONTH
@@ -258,7 +258,7 @@ describe('a clock that jumps', () => {
 })
 
 describe('a clock that is wrong for long and is set right', () => {
-  it('leaves the messages of before as old as they are', async () => {
+  it('leaves earlier messages at their true age', async () => {
     await using bed = bench()
     using clock = wallClock()
     const tm = await bed.open()
@@ -295,8 +295,8 @@ describe('a clock that is wrong for long and is set right', () => {
   })
 })
 
-describe('a machine that is started anew', () => {
-  it('believes its clock, but removes nothing at first if much time has passed', async () => {
+describe('a machine that is restarted', () => {
+  it('trusts its clock, but removes nothing at first if much time has passed', async () => {
     await using bed = bench()
     const tm = await bed.open()
     await waiting(tm)

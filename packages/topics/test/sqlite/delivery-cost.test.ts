@@ -27,7 +27,7 @@ describe('Concern 3: consumer group query performance', () => {
 })
 
 describe('Concern 4: message completion write amplification', () => {
-  it('writes a lease and, by reference, a bit a message; by offset, nothing a message; again, nothing', async () => {
+  it('writes a lease and, by reference, a bit per message; by offset, nothing per message; repeated, nothing', async () => {
     await using connection = await listening()
     const { store } = connection
     for (const [tracking, perMessage] of [

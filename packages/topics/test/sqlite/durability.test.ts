@@ -73,7 +73,7 @@ describe("durability: 'full'", () => {
     await ack
   })
 
-  it('syncs once for all that committed while a sync was under way, and never counts an earlier one', async () => {
+  it('syncs once for everything that committed during a sync, and never counts an earlier one', async () => {
     using folder = temporaryFolder()
     await using tm = await opened(folder.path, 'full')
     for (const topic of ['a', 'b', 'c']) await tm.configureTopic(topic)

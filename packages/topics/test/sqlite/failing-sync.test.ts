@@ -78,7 +78,7 @@ const codesOf = (outcomes: readonly PromiseSettledResult<unknown>[]): unknown[] 
   outcomes.map(each => (each.status === 'rejected' ? each.reason.code : 'resolved'))
 
 describe('a sync that fails after the commit', () => {
-  it('makes the outcome of publishes unknown, says so, and stores none of them twice', async () => {
+  it('makes the outcome of publishes unknown, reports it, and stores none of them twice', async () => {
     await using bed = await bench()
     const { tm, syncs } = bed
     syncs.fail = 1
@@ -100,7 +100,7 @@ describe('a sync that fails after the commit', () => {
     assert.deepEqual(await everything(tm), ['once'])
   })
 
-  it('promises nothing more before a new handle has been synced, with the log written again', async () => {
+  it('promises nothing more before the WAL was rewritten and synced on a new handle', async () => {
     await using bed = await bench()
     const { tm, syncs, path } = bed
     await tm.publish('work', 'before')
@@ -126,7 +126,7 @@ describe('a sync that fails after the commit', () => {
     assert.deepEqual([...(await everything(tm)), ...(await everything(tm, 'other'))], [1, 2])
   })
 
-  it('stores nothing more while it keeps failing, and says that', async () => {
+  it('stores nothing more while it keeps failing, and reports it', async () => {
     await using bed = await bench()
     const { tm, syncs } = bed
     syncs.fail = Number.POSITIVE_INFINITY
@@ -139,7 +139,7 @@ describe('a sync that fails after the commit', () => {
     assert.deepEqual(await everything(tm), ['unknown', 'works again'])
   })
 
-  it('notices where the system has dropped what it could not write', async () => {
+  it('notices if the system has dropped what it could not write', async () => {
     await using bed = await bench()
     const { tm, syncs, path } = bed
     syncs.fail = 1
@@ -156,7 +156,7 @@ describe('a sync that fails after the commit', () => {
     assert.deepEqual(await everything(tm), ['unknown', 'works again'])
   })
 
-  it('settles again by itself, once, and then says that it is stored', async () => {
+  it('settles again by itself, once, and then reports that it is stored', async () => {
     await using bed = await bench()
     const { tm, syncs } = bed
     await tm.publishBatch('work', ['acked', 'nacked'])
@@ -198,7 +198,7 @@ describe('a sync that fails after the commit', () => {
     assert.equal((await tm.admin.groups('new')).length, 1)
   })
 
-  it('keeps what was acknowledged before, and what was unknown, for whoever opens the file next', async () => {
+  it('keeps what was acknowledged before, and what was unknown, for the next process that opens the file', async () => {
     await using bed = await bench()
     const { tm, syncs, path } = bed
     await tm.publish('work', 'acknowledged')

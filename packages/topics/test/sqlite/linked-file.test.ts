@@ -47,7 +47,7 @@ describe('a database file behind a link', () => {
     assert.ok(existsSync(join(files.target, '..', 'deep', 'down', 'app.db-wal')))
   })
 
-  it('has the size of its own log told by diagnose', async () => {
+  it('has the size of its own WAL reported by diagnose', async () => {
     using files = linked()
     await using tm = await opened(files.link)
     await tm.publishBatch('work', new Array(100).fill('x'.repeat(5_000)))

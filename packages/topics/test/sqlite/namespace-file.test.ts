@@ -6,7 +6,7 @@ import { range } from '../../src/conformance/consuming.ts'
 import { SHARED_STORES } from '../conformance/stores.ts'
 
 describe('SQLite', () => {
-  it('keeps a namespace in a file of its own, which goes with it', async () => {
+  it('keeps a namespace in its own file, which is removed with it', async () => {
     const [sqlite] = SHARED_STORES
     assert.ok(sqlite?.name === 'SQLite')
     await using database = await sqlite.fresh()
@@ -19,7 +19,7 @@ describe('SQLite', () => {
 })
 
 describe('SQLite: a copy of the file that is restored', () => {
-  it('gives its ids out again, and no messageId', async () => {
+  it('reuses its ids, but no messageId', async () => {
     const [sqlite] = SHARED_STORES
     assert.ok(sqlite)
     await using database = await sqlite.fresh()

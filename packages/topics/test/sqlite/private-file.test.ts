@@ -7,7 +7,7 @@ import { temporaryFolder } from '../../../../testing/databases.ts'
 import { openUmask, sharedWithOthers } from '../../../../testing/rights.ts'
 
 describe('a new database file', () => {
-  it('is its owner’s alone, and so are its folders, its -wal and its -shm', async () => {
+  it('is private to its owner, and so are its folders, its -wal and its -shm', async () => {
     using folder = temporaryFolder()
     using _ = openUmask()
     const path = join(folder.path, 'new', 'deep', 'app.db')
@@ -36,7 +36,7 @@ describe('a new database file', () => {
     assert.equal(statSync(join(folder.path, 'files', 'real.db')).mode & 0o777, 0o600)
   })
 
-  it('that exists keeps the rights it was given', async () => {
+  it('that exists keeps its mode', async () => {
     using folder = temporaryFolder()
     const path = join(folder.path, 'app.db')
     await (await open(`sqlite:${path}`, { maintenance: false })).close()

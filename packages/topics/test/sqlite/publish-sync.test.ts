@@ -47,7 +47,7 @@ describe('publishSync', () => {
     assert.equal(await tm.reader('work').poll(0), null)
   })
 
-  it('makes a topic that is not there yet, in the transaction', async () => {
+  it('creates a missing topic in the transaction', async () => {
     await using database = await storeNamed('SQLite').fresh()
     const tm = await database.open()
     using db = connect(database)

@@ -129,7 +129,7 @@ for (const durability of ['full', 'process'] as const) {
 }
 
 describe('SQLite: a file that is replaced', () => {
-  it('stops who only waits', async () => {
+  it('stops waiting consumers', async () => {
     using folder = temporaryFolder()
     const path = join(folder.path, 'app.db')
     await using tm = await opened(path)
@@ -178,7 +178,7 @@ describe('SQLite: a file that is replaced', () => {
     await assert.rejects(tm.publish('work', 3), NamespaceGoneError)
   })
 
-  it('is written by nobody else: checkpoints and other processes leave it the same', async () => {
+  it('is not mistaken for one that only others wrote to: checkpoints and other processes', async () => {
     using folder = temporaryFolder()
     const path = join(folder.path, 'app.db')
     await using tm = await opened(path)

@@ -36,7 +36,7 @@ async function received(tm: Tidemark, seen: Record<string, string[]>, last: stri
   await until(settled, { what: 'all to be acknowledged' })
 }
 
-describe('a file that is restored under a process that lives on', () => {
+describe('a file that is restored under a running process', () => {
   for (const { count, what } of [
     { count: 5, what: 'as many as' },
     { count: 3, what: 'fewer than' },
@@ -84,7 +84,7 @@ describe('a file that is restored under a process that lives on', () => {
     }
   })
 
-  it('takes receipts of what it still has, and so does a copy beside it', async () => {
+  it('accepts receipts of what it still has, and so does a copy beside it', async () => {
     using folder = temporaryFolder()
     const [path, copy] = [`${folder.path}/app.db`, `${folder.path}/copy.db`]
     await using tm = await open(`sqlite:${path}`, { logger: silent, maintenance: false })
@@ -102,7 +102,7 @@ describe('a file that is restored under a process that lives on', () => {
     assert.equal((await tm.admin.groups(TOPIC))[0]?.inFlight, 0)
   })
 
-  it('refuses what was held of messages that it lost, and acknowledges no other instead', async () => {
+  it('refuses settlements of lost messages, and acknowledges no other instead', async () => {
     using folder = temporaryFolder()
     const path = `${folder.path}/app.db`
     await using tm = await open(`sqlite:${path}`, { logger: silent, maintenance: false })

@@ -27,7 +27,7 @@ const names = (connection: Connection): string =>
     connection.prepare("select group_concat(name, ' ' order by name) as names from entry"),
   ).names ?? ''
 
-test('writes of one turn share a transaction, in the order they came, and each gets its own result', async () => {
+test('writes of one turn share a transaction, in order, and each gets its own result', async () => {
   using folder = temporaryFolder()
   const path = join(folder.path, 'shared.db')
   const connection = await connect(path)
@@ -48,7 +48,7 @@ test('writes of one turn share a transaction, in the order they came, and each g
   await connection.close()
 })
 
-test('a body that throws takes nothing of the others with it, and leaves nothing behind', async () => {
+test('a body that throws does not affect the others, and leaves nothing behind', async () => {
   using folder = temporaryFolder()
   const connection = await connect(join(folder.path, 'failing.db'))
   await prepare(connection)
@@ -64,7 +64,7 @@ test('a body that throws takes nothing of the others with it, and leaves nothing
   await connection.close()
 })
 
-test('a database that stays locked refuses all that waited, after one time of waiting', async () => {
+test('a database that stays locked refuses all waiting writes after one timeout', async () => {
   using folder = temporaryFolder()
   const path = join(folder.path, 'locked.db')
   const connection = await connect(path, 20)
@@ -88,7 +88,7 @@ test('a database that stays locked refuses all that waited, after one time of wa
   await connection.close()
 })
 
-test('where the commit fails, nobody is told that it was stored', async () => {
+test('if the commit fails, nobody is told that it was stored', async () => {
   using folder = temporaryFolder()
   const connection = await connect(join(folder.path, 'uncommitted.db'))
   await prepare(connection)

@@ -6,7 +6,7 @@ const PLAN = { batchSize: 10_000, maxPerSecond: 1_000_000_000, targetMs: 10 }
 const fast = { messages: 0, batchMs: 5, probeMs: 1 }
 const slow = { messages: 0, batchMs: 5, probeMs: 11 }
 
-describe('the pace of a backfill', () => {
+describe('the rate of a backfill', () => {
   it('grows to the batch size while the live path is fast, without a pause', () => {
     const throttle = new BackfillThrottle(PLAN)
     assert.ok(throttle.batch < 10_000)
@@ -14,7 +14,7 @@ describe('the pace of a backfill', () => {
     assert.equal(throttle.batch, 10_000)
   })
 
-  it('halves and rests while the live path is slow, down to 100', () => {
+  it('halves and pauses while the live path is slow, down to 100', () => {
     const throttle = new BackfillThrottle(PLAN)
     for (let batch = 0; batch < 20; batch++) throttle.next(fast)
     throttle.next(slow)
@@ -26,7 +26,7 @@ describe('the pace of a backfill', () => {
     assert.equal(throttle.batch, 150)
   })
 
-  it('takes one slow probe of twenty for chance', () => {
+  it('ignores one slow probe of twenty', () => {
     const throttle = new BackfillThrottle(PLAN)
     for (let batch = 0; batch < 19; batch++) throttle.next(fast)
     assert.equal(throttle.next(slow), 0)

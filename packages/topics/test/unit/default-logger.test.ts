@@ -50,7 +50,7 @@ describe('the default logger', () => {
     assert.equal(line?.id, '1152921504606846976')
   })
 
-  it('leaves its line behind when the process ends at once', () => {
+  it('has written its line even if the process ends at once', () => {
     const program = `import { defaultLogger } from '${MODULE}'\ndefaultLogger().error({}, 'last words')\nprocess.exit(3)`
     const { status, stderr } = spawnSync(process.execPath, ['--input-type=module-typescript', '--eval', program], {
       encoding: 'utf8',

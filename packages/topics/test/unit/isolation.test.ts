@@ -8,8 +8,8 @@ const A = 1
 const B = 2
 const LONG = 10_000
 
-describe('what a claim may bring', () => {
-  it('is one piece of suspects a consumer, beside ordinary pages', () => {
+describe('what a claim may return', () => {
+  it('is one piece of suspects per consumer, beside ordinary pages', () => {
     const process = new Process()
     const [first, second, other] = [process.consumer(A), process.consumer(A), process.consumer(B)]
     process.claims(first, 'none')
@@ -19,7 +19,7 @@ describe('what a claim may bring', () => {
     assert.equal(process.claims(other, 'shared'), 'shared')
   })
 
-  it('is again a piece when that is settled, and whoever was denied one is woken', () => {
+  it('is a piece again when that is settled, and denied claimants are woken', () => {
     const process = new Process()
     const consumer = process.consumer(A)
     process.claims(consumer, 'shared')
@@ -30,7 +30,7 @@ describe('what a claim may bring', () => {
     assert.equal(process.claims(consumer, 'shared'), 'shared')
   })
 
-  it('is the suspect that must be alone once nothing of its group is in hand', () => {
+  it('is the suspect that must be alone once its group holds nothing', () => {
     const process = new Process()
     const consumer = process.consumer(A)
     process.claims(consumer, 'none', 'alone')
@@ -40,7 +40,7 @@ describe('what a claim may bring', () => {
     assert.equal(process.claims(consumer, 'alone'), 'alone')
   })
 
-  it('is nothing of the group while such a one is in hand', () => {
+  it('is nothing of the group while such a suspect is held', () => {
     const process = new Process()
     const [first, second] = [process.consumer(A), process.consumer(A)]
     process.claims(first, null, 'alone')
@@ -62,7 +62,7 @@ describe('what a claim may bring', () => {
     assert.equal(process.claims(other, 'shared'), 'shared')
   })
 
-  it('is no suspect that must be alone while another group has suspects in hand', () => {
+  it('is no suspect that must be alone while another group holds suspects', () => {
     const process = new Process()
     const [one, other] = [process.consumer(A), process.consumer(B)]
     process.claims(other, 'shared')
@@ -84,7 +84,7 @@ describe('what a claim may bring', () => {
     assert.equal(process.claims(other, 'shared'), 'shared')
   })
 
-  it('is not held up by what is in hand for long', () => {
+  it('is not blocked by what is held for long', () => {
     const process = new Process()
     const consumer = process.consumer(A)
     process.claims(consumer, 'none', 'alone')
@@ -109,7 +109,7 @@ describe('what a claim may bring', () => {
     assert.deepEqual(brought, ['alone', 'alone', 'alone', 'none', 'alone', 'alone', 'alone', 'none'])
   })
 
-  it('is asked for again at once if a claim found nothing but such as must be alone', () => {
+  it('is requested again at once if a claim found only suspects that must be alone', () => {
     const process = new Process()
     const consumer = process.consumer(A)
     assert.equal(process.isAskedAgain(consumer, null, 'alone'), true)
@@ -121,7 +121,7 @@ describe('what a claim may bring', () => {
     assert.equal(process.claims(consumer, null), 'alone')
   })
 
-  it('is nothing while its group has anything in hand, if messages have a single attempt', () => {
+  it('is nothing while its group holds anything, if messages have a single attempt', () => {
     const process = new Process()
     const [first, second, other] = [process.consumer(A, true), process.consumer(A, true), process.consumer(B)]
     process.claims(first, 'none')
@@ -136,7 +136,7 @@ describe('what a claim may bring', () => {
     assert.notEqual(process.claims(first, 'none'), 'wait')
   })
 
-  it('is decided anew when a claim fails', () => {
+  it('is decided again when a claim fails', () => {
     const process = new Process()
     const [one, other] = [process.consumer(A), process.consumer(B)]
     process.claims(one, null, 'alone')

@@ -19,7 +19,7 @@ describe('a derived messageId', () => {
     )
   })
 
-  it('is the same whatever was asked for before', () => {
+  it('does not depend on earlier calls', () => {
     const near = fc.oneof(fc.integer({ min: 0, max: 10_000 }), ids)
     fc.assert(
       fc.property(
@@ -45,7 +45,7 @@ describe('a derived messageId', () => {
     assert.equal(messageIdOf(0x3fffff, 2 ** 52 - 1, 0), 'ffffffff-ffff-8fff-bfff-000000000000')
   })
 
-  it('differs with the publish, though the id is drawn again', () => {
+  it('differs per publish, even if the id is reused', () => {
     fc.assert(
       fc.property(uids, salts, salts, ids, (uid, salt, other, id) => {
         fc.pre(salt !== other)
@@ -54,7 +54,7 @@ describe('a derived messageId', () => {
     )
   })
 
-  it('is not taken for another topic’s', () => {
+  it('is not accepted for another topic', () => {
     fc.assert(
       fc.property(uids, uids, salts, ids, (uid, other, salt, id) => {
         fc.pre(uid % 2 ** 22 !== other % 2 ** 22)

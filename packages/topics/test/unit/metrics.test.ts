@@ -4,7 +4,7 @@ import { Histogram } from '../../src/observe/metrics/histogram.ts'
 import { MetricsRegistry } from '../../src/observe/metrics/metrics.ts'
 
 describe('a histogram', () => {
-  it('gives percentiles within a tenth of the truth, never below it by more', () => {
+  it('gives percentiles accurate to a tenth', () => {
     const histogram = new Histogram()
     for (let ms = 1; ms <= 1_000; ms++) histogram.record(ms)
     const { count, p50, p95, p99, max } = histogram.snapshot()
@@ -54,7 +54,7 @@ describe('the metrics', () => {
     assert.ok(rates.acked > 0)
   })
 
-  it('build anew only what has changed since they were read', () => {
+  it('rebuild only what has changed since they were read', () => {
     const metrics = new MetricsRegistry()
     for (let group = 0; group < 500; group++) metrics.add('acked', 1, 'orders', `group-${group}`)
     const pool = { size: 1, busy: 0, waiting: 0 }
@@ -66,7 +66,7 @@ describe('the metrics', () => {
     assert.deepEqual(rebuilt, ['group-7'])
   })
 
-  it('weigh a handler that was timed with those that were not', () => {
+  it('weight a timed handler with those that were not timed', () => {
     const metrics = new MetricsRegistry()
     const meter = metrics.consumer('orders', 'email', 'email-1')
     for (let message = 0; message < 15; message++) meter.settled(false, undefined)

@@ -34,7 +34,7 @@ describe('the row cache', () => {
     assert.equal(cache.get(2)?.id, 2)
   })
 
-  it('stays within its bytes, and lets the oldest go first', () => {
+  it('stays within its bytes, and evicts the oldest first', () => {
     const perRow = rawMessageBytes(row(100_000))
     const cache = new RowCache(perRow * 5_000)
     for (let id = 100_000; id < 120_000; id++) cache.put(row(id))
@@ -46,7 +46,7 @@ describe('the row cache', () => {
     assert.equal(cache.get(100_000), undefined)
   })
 
-  it('gives way to a fetched row that is another, as after a restore that gave ids out again', () => {
+  it('is replaced by a fetched row that differs, as after a restore that reuses ids', () => {
     const cache = new RowCache(10_000)
     cache.put(row(7))
     for (const other of [{ createdAt: 1 }, { payload: '"new"' }, { xid: 5 }, { payload: Uint8Array.of(1) }]) {
@@ -57,7 +57,7 @@ describe('the row cache', () => {
     assert.equal(cache.newest?.id, 7)
   })
 
-  it('keeps the row it had: groups share the very object', () => {
+  it('keeps the row it had: groups share the same object', () => {
     const cache = new RowCache(10_000)
     const first = row(7)
     cache.put(first)

@@ -19,7 +19,7 @@ function filled(server: string): SharedRowCache {
 }
 
 describe('rows that the groups of a process share', () => {
-  it('are found by id, writing transaction and life of the server, all three', () => {
+  it('are found by id, writing transaction and server incarnation', () => {
     const rows = filled('life-1')
     const found = (server: string, xids: number[]) => rows.rows(TOPIC, server, [1, 2], xids)?.map(({ id }) => id)
     assert.deepEqual(found('life-1', [700, 701]), [1, 2])
@@ -28,7 +28,7 @@ describe('rows that the groups of a process share', () => {
     assert.equal(found('life-1', []), undefined)
   })
 
-  it('go when something is fetched in another life, pages and all', () => {
+  it('are dropped when something is fetched in another incarnation, including pages', () => {
     const rows = filled('life-1')
     assert.ok(rows.nextPage(TOPIC, GROUP, LIMIT))
     const [fetched] = rows.put(TOPIC, 'life-2', [row(1, 700, '"new"')])
@@ -38,7 +38,7 @@ describe('rows that the groups of a process share', () => {
     assert.equal(rows.rows(TOPIC, 'life-2', [1, 2], [700, 701]), undefined)
   })
 
-  it('are a page for those who want about as much, or where the log ended', () => {
+  it('form a page for groups that ask for about as much, or at the end of the log', () => {
     const rows = filled('life-1')
     const sizeFor = (limit: number) => rows.nextPage(TOPIC, GROUP, limit)?.messages.length
     assert.deepEqual([2, 4, 5].map(sizeFor), [2, 2, undefined])
@@ -47,7 +47,7 @@ describe('rows that the groups of a process share', () => {
     assert.deepEqual([2, 4, 100].map(sizeFor), [3, 3, 3])
   })
 
-  it('go with the era, and so do the places of the groups', () => {
+  it('are dropped with the era, and so are the places of the groups', () => {
     const rows = filled('life-1')
     const { era } = rows
     rows.beginEra()

@@ -36,7 +36,7 @@ for (const [engine, { dumps, load, prefix }] of Object.entries(ENGINES)) {
   for (const dump of readdirSync(DUMPS).filter(name => dumps.test(name))) {
     describe(`a namespace of ${dump} on ${engine}`, () => {
       for (const [name, program] of Object.entries(PROGRAMS)) {
-        it(`is upgraded by ${name}, and everything in it comes once`, async () => {
+        it(`is upgraded by ${name}, and everything in it is delivered once`, async () => {
           using folder = temporaryFolder()
           await using database = await load(dump)
           const { open, schemaVersions } = await program(folder.path)
@@ -54,7 +54,7 @@ for (const [engine, { dumps, load, prefix }] of Object.entries(ENGINES)) {
         })
       }
 
-      it('is upgraded under a process of the previous version, which continues; one that starts then is refused', async () => {
+      it('is upgraded under a running process of the previous version, which continues; a new one of that version is refused', async () => {
         using folder = temporaryFolder()
         await using database = await load(dump)
         await using old = await opened(current.open, database.url)

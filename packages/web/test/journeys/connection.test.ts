@@ -14,7 +14,7 @@ for (const engine of ENGINES) {
   describe(`the connection, on ${engine.name}`, { skip: SKIPPED }, () => {
     const site = useSite({}, engine)
 
-    it('greys everything while the server is gone, and goes on with what was missed when it is back', async () => {
+    it('greys everything while the server is gone, and continues with what was missed when it is back', async () => {
       await site.tm.configureTopic('orders', { semantics: 'pub-sub' })
       await using server = await startServerProcess(site.databaseUrl)
       const page = await site.open(`${server.url}/topics/orders`, { expected: AWAY })

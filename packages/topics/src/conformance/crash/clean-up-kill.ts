@@ -20,7 +20,7 @@ type Said = { readonly removed: number; readonly lost: number }
 export function killedCleanUp({ secluded }: ConformanceStores): void {
   for (const store of secluded) {
     describe(`clean-up processes killed with SIGKILL, on ${store.name}`, () => {
-      it('leave a log that the next one goes on with: nothing needed is removed, and all of the rest is', async t => {
+      it('leave a log that the next one continues: nothing needed is removed, and everything else is', async t => {
         await using database = await store.fresh()
         await using cleaner = await cleanerOf(database)
         const { tm, got } = await prepared(database, cleaner)

@@ -14,7 +14,7 @@ const TIMEOUT_MS = 5_000
 export function killedGroup({ shared }: ConformanceStores): void {
   for (const store of shared) {
     describe(`a group whose process disappears, on ${store.name}`, () => {
-      it('is found dead after SIGKILL, and another process brings back what it held', async () => {
+      it('is found dead after SIGKILL, and another process receives what it held', async () => {
         await using database = await store.fresh()
         const tm = await pubSub(await database.open())
         await using victim = await consumer(store, database.url, true)
@@ -32,7 +32,7 @@ export function killedGroup({ shared }: ConformanceStores): void {
         await drained(tm)
       })
 
-      it('is found dead while SIGSTOP holds it, and comes back by itself when it goes on', async () => {
+      it('is found dead while stopped by SIGSTOP, and comes back by itself when it continues', async () => {
         await using database = await store.fresh()
         const tm = await pubSub(await database.open())
         await using victim = await consumer(store, database.url, true)

@@ -24,7 +24,7 @@ const SECONDS = Number(process.env.TIDEMARK_TEST_SECONDS || 0)
 export function killedProcesses({ shared }: ConformanceStores): void {
   for (const store of shared) {
     describe(`processes killed with SIGKILL again and again, on ${store.name}`, () => {
-      it('lose no message, invent none, and get none again after its ack', async t => {
+      it('lose no message, invent none, and redeliver none after its ack', async t => {
         const random = new SeededRandom()
         await using database = await store.fresh()
         using folder = temporaryFolder()

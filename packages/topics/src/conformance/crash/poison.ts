@@ -37,7 +37,7 @@ type Outcome = {
 
 export function poisonedProcesses({ shared }: ConformanceStores): void {
   for (const store of shared) {
-    describe(`a message that kills whoever handles it, on ${store.name}`, () => {
+    describe(`a poison message that kills its process, on ${store.name}`, () => {
       for (const { maxAttempts, concurrency } of [
         { maxAttempts: 2, concurrency: 1 },
         { maxAttempts: 3, concurrency: 5 },
@@ -49,7 +49,7 @@ export function poisonedProcesses({ shared }: ConformanceStores): void {
           : []),
       ]) {
         const times = `${maxAttempts} attempts (concurrency ${concurrency})`
-        it(`is a dead letter after its ${times}, and takes no neighbour along`, async () => {
+        it(`is dead-lettered after its ${times}, without its neighbours`, async () => {
           const { deaths, entries, deadLetters } = await runPoisoned(store, {
             maxAttempts,
             concurrency,
@@ -70,7 +70,7 @@ export function poisonedProcesses({ shared }: ConformanceStores): void {
         })
       }
 
-      it('takes no neighbour along where others of its kind come in later pages, with two attempts', async () => {
+      it('spares its neighbours if others of its kind are in later pages, with two attempts', async () => {
         const poisonAt = [7, 120, 299]
         const run = { maxAttempts: 2, concurrency: 1, messages: 300, poisonAt }
         const { entries, deadLetters } = await runPoisoned(store, run)
@@ -78,7 +78,7 @@ export function poisonedProcesses({ shared }: ConformanceStores): void {
         assert.deepEqual(finishedKeys(entries), neighbours(300, poisonAt))
       })
 
-      it('takes nobody along in another group of its process, with two attempts', async () => {
+      it('spares another group of its process, with two attempts', async () => {
         const run = { maxAttempts: 2, concurrency: 1, messages: 60, bystander: BYSTANDER }
         const { entries, deadLetters, others } = await runPoisoned(store, run)
         assert.deepEqual(deadLetters.map(keyOf), ['poison-007'])
@@ -86,7 +86,7 @@ export function poisonedProcesses({ shared }: ConformanceStores): void {
         assert.deepEqual(others.map(keyOf), [])
       })
 
-      it('takes nobody along with a single attempt either, where no batch size was asked for', async () => {
+      it('spares others with a single attempt too, without a batch size', async () => {
         const poisonAt = [0, 7, 8, 59]
         const run = { maxAttempts: 1, concurrency: 1, messages: 60, poisonAt, batchSize: null }
         const { deaths, entries, deadLetters } = await runPoisoned(store, run)
@@ -97,7 +97,7 @@ export function poisonedProcesses({ shared }: ConformanceStores): void {
 
       // Whatever its process had claimed and not settled shares the only attempt: its page, the page claimed ahead, and
       // messages that were finished but not yet acked.
-      it('with a single attempt takes its page along, and the one claimed ahead, where pages were asked for', async t => {
+      it('with a single attempt and a batch size costs its page and the one claimed ahead', async t => {
         const messages = 400
         const { deaths, entries, deadLetters } = await runPoisoned(store, {
           maxAttempts: 1,

@@ -44,7 +44,7 @@ const MESSAGE = { payload: '1', type: null, key: null, headers: null, messageId:
 export function backfillModel({ shared }: ConformanceStores): void {
   for (const engine of shared) {
     describe(`a late joiner on ${engine.name}, whatever happens`, needs(engine, 'tracking'), () => {
-      it('gets every message from its start position on that was committed, and each once', {
+      it('gets every committed message from its start position on, each once', {
         timeout: 240_000,
       }, async () => {
         await fc.assert(

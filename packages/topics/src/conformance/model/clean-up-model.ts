@@ -30,8 +30,8 @@ const command: fc.Arbitrary<CleanUpCommand> = fc.oneof(
 
 export function cleanUpModel({ shared }: ConformanceStores): void {
   for (const of of shared) {
-    describe(`invariant 6 on ${of.name}: watermarks never go back, and nothing above one is removed before its cap`, () => {
-      it('holds for any commands; what the cap takes is counted exactly', async t => {
+    describe(`invariant 6 on ${of.name}: watermarks never decrease, and nothing above one is removed before its cap`, () => {
+      it('holds for any commands; what the cap removes is counted exactly', async t => {
         await using store = await TestStore.create(of)
         let runs = 0
         const seen = { removed: 0, lost: 0 }

@@ -10,7 +10,7 @@ import { TestStore } from './test-store.ts'
 export function commandModel({ shared }: ConformanceStores): void {
   if (shared.length === 0) return
   describe(`any commands, on ${shared.map(({ name }) => name).join(' and ')}`, () => {
-    it('give what the model says, and leave no message without its end', async t => {
+    it('match the model, and leave no message unfinished', async t => {
       await using opened = new AsyncDisposableStack()
       const stores: TestStore[] = []
       for (const each of shared) stores.push(opened.use(await TestStore.create(each)))

@@ -38,7 +38,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 export function completionModel({ shared }: ConformanceStores): void {
   for (const engine of shared) {
     describe(`the bitmaps on ${engine.name}, whatever groups do`, needs(engine, 'tracking'), () => {
-      it('agree with it', { timeout: 240_000 }, async () => {
+      it('agree with them', { timeout: 240_000 }, async () => {
         const databases: ConformanceDatabase[] = []
         try {
           await fc.assert(
