@@ -9,9 +9,12 @@ import { spawnScript } from '../../../../testing/processes.ts'
 import { SILENT } from '../browser/site.ts'
 
 const WATCHERS = new URL('../browser/scripts/watchers.ts', import.meta.url)
-const MEASURED_MS = 8_000
+const MEASURED_MS = 12_000
 
-/** One look a second for all, four for a topic in detail; PostgreSQL itself counts the transactions. */
+/**
+ * One read a second for all who watch, and a look at the health every five seconds, which takes some six statements; more often for
+ * a topic in detail. PostgreSQL itself counts the transactions.
+ */
 describe('the statements that watching costs', () => {
   it('do not grow with the number of those who watch', async t => {
     await using database = await migratedDatabase()
@@ -33,9 +36,9 @@ describe('the statements that watching costs', () => {
     const one = await measured(1)
     const fifty = await measured(50)
     const detailed = await measured(50, 'topic:orders')
-    assert.ok(one - none <= 2, `${one} with one, ${none} with nobody`)
-    assert.ok(Math.abs(fifty - one) <= 0.5, `${fifty} with fifty, ${one} with one`)
-    assert.ok(detailed - none <= 5.5, `${detailed} with fifty in detail`)
+    assert.ok(one - none <= 3.5, `${one} with one, ${none} with nobody`)
+    assert.ok(Math.abs(fifty - one) <= 1, `${fifty} with fifty, ${one} with one`)
+    assert.ok(detailed - none <= 7.5, `${detailed} with fifty in detail`)
   })
 })
 

@@ -29,7 +29,7 @@ export function GroupScreen({ topic: topicName, group: groupName }: { topic: str
   if (topic !== undefined && group !== undefined) seen.current = { topic, group, goneAt: 0 }
   if (seen.current === undefined)
     return (
-      <Empty title={`${topicName} has no group ${groupName === '' ? '(queue)' : groupName}`}>
+      <Empty isWhole title={`${topicName} has no group ${groupName === '' ? '(queue)' : groupName}`}>
         It may have been removed. <a href={topicAddress(topicName)}>{topicName}</a>
       </Empty>
     )

@@ -52,7 +52,7 @@ export function WorldScreen({ runId }: { runId: string }) {
   if (details === undefined) return <Loading rows={10} />
   if (details.metadata === null || run.range.value === null)
     return (
-      <Empty title="Nothing of this run is indexed yet">
+      <Empty isWhole title="Nothing of this run is indexed yet">
         Its world appears here as soon as the environment indexer has written the first batch. This page looks again
         every second.
       </Empty>
@@ -103,7 +103,7 @@ function WorldError({ run }: { run: RunState }) {
   const error = run.error.value
   if (error instanceof Problem && error.status === 404)
     return (
-      <Empty title="There is no such world">
+      <Empty isWhole title="There is no such world">
         Run {run.runId} is not indexed here: it may have been deleted, or be of another server.{' '}
         <a href="/runs">All worlds</a>
       </Empty>
