@@ -1,6 +1,6 @@
 import { addCommands } from '../keys.ts'
+import type { Spot } from './spot.ts'
 import type { Stage } from './stage.ts'
-import type { Spot } from './view.ts'
 
 const ZOOM_STEP = 1.25
 const PAN_STEP = 60

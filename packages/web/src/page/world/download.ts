@@ -1,4 +1,5 @@
 import { tell } from '../notices.ts'
+import { seriesCsv } from './csv.ts'
 import type { SeriesPoint } from './run-shapes.ts'
 
 /** Hands a file to the browser. An address of the page's own memory is let go once the browser has it. */
@@ -22,23 +23,4 @@ export function saveImage(canvas: HTMLCanvasElement, name: string): void {
 
 export function saveSeries(points: readonly SeriesPoint[], types: readonly string[], name: string): void {
   save(new Blob([seriesCsv(points, types)], { type: 'text/csv' }), `${name}.csv`)
-}
-
-/** RFC 4180; names of molecules come from elsewhere and may hold anything. */
-export function seriesCsv(points: readonly SeriesPoint[], types: readonly string[]): string {
-  const head = ['tick', 'alive', 'births', 'deaths', 'meanEnergy', ...types.slice(1).map(name => `cells ${name}`)]
-  const rows = points.map(({ tick, alive, births, deaths, meanEnergy, cells }) => [
-    tick,
-    alive,
-    births,
-    deaths,
-    meanEnergy,
-    ...types.slice(1).map((_, index) => cells[index + 1] ?? 0),
-  ])
-  return [head, ...rows].map(row => row.map(field).join(',')).join('\r\n')
-}
-
-const field = (value: string | number): string => {
-  const text = String(value)
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text
 }

@@ -1,5 +1,5 @@
+import type { Spot } from './spot.ts'
 import type { Stage } from './stage.ts'
-import type { Spot } from './view.ts'
 
 /** A pointer that has moved less than this has clicked. */
 const CLICK_PX = 5

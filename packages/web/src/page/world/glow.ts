@@ -1,4 +1,4 @@
-import type { Spot } from './view.ts'
+import type { Spot } from './spot.ts'
 
 /** Cells to a pixel of the glow: drawn back at full size, the browser's smoothing makes it soft. */
 const COARSE = 3

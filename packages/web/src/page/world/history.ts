@@ -1,4 +1,3 @@
-import type { Frames } from './frames.ts'
 import type { Frame } from './plane.ts'
 import { ROWS } from './rows.ts'
 
@@ -9,8 +8,10 @@ export const tickOfRow = (row: number, tick: number, interval: number): number =
 export const rowsBefore = (tick: number, first: number, interval: number): number[] =>
   Array.from({ length: ROWS - 1 }, (_, index) => tick - (index + 1) * interval).filter(each => each >= first)
 
+type Loaded = { peek(tick: number): Frame | undefined }
+
 /** A world of one dimension over time, of the ticks that are there. */
-export function historyOf(newest: Frame, frames: Pick<Frames, 'peek'>, interval: number): Frame {
+export function historyOf(newest: Frame, frames: Loaded, interval: number): Frame {
   const { width, tick } = newest
   const size = width * ROWS
   const made: Frame = {

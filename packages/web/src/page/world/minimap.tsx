@@ -1,6 +1,7 @@
 import { effect, type ReadonlySignal } from '@preact/signals'
 import { useEffect, useRef } from 'preact/hooks'
 import { type Camera, wrapped } from './camera.ts'
+import { isDark } from './dark.ts'
 import type { Stage } from './stage.ts'
 
 const WIDEST = 168
@@ -30,7 +31,7 @@ export function Minimap({
       if (camera === undefined || world === undefined) return
       context.imageSmoothingEnabled = true
       context.drawImage(world, 0, 0, size.width, size.height)
-      context.strokeStyle = '#ffffff'
+      context.strokeStyle = isDark() ? '#ffffff' : '#101418'
       context.lineWidth = 1.5
       for (const box of boxes(camera, view, stage)) {
         context.strokeRect(box.x * scale, box.y * scale, box.width * scale, box.height * scale)

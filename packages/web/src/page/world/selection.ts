@@ -1,7 +1,7 @@
 import { pushQuery, query } from '../address.ts'
 import type { Organism } from './organism.ts'
 import type { Frame, PlaneChoice } from './plane.ts'
-import type { Spot } from './view.ts'
+import type { Spot } from './spot.ts'
 
 export const selectedId = (): number | undefined => {
   const text = query.value.get('o')

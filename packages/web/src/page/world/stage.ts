@@ -13,7 +13,7 @@ import {
   zoomedAt,
 } from './camera.ts'
 import type { Frame } from './plane.ts'
-import type { Spot } from './view.ts'
+import type { Spot } from './spot.ts'
 
 /** The address follows the view when it has been at rest for this long. */
 const REST_MS = 250

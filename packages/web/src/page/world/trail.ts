@@ -3,7 +3,7 @@ import { lifeBetween } from './organisms.ts'
 import type { PlaneChoice } from './plane.ts'
 import type { RunState } from './run-state.ts'
 import { spotOf } from './selection.ts'
-import type { Spot } from './view.ts'
+import type { Spot } from './spot.ts'
 
 const TICKS = 50
 

@@ -2,12 +2,10 @@ import { type Camera, corners, homeOf, type Size, screenX, screenY, visibleCells
 import { Glow } from './glow.ts'
 import { colourAt, type Paint, paintFrame } from './paint.ts'
 import type { Frame } from './plane.ts'
+import type { Spot } from './spot.ts'
 
 const GRID_FROM = 8
 const VALUES_FROM = 24
-
-/** A cell that the canvas marks. */
-export type Spot = { readonly x: number; readonly y: number }
 
 export type Scene = {
   readonly frame: Frame

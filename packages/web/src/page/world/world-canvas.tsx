@@ -19,10 +19,11 @@ import type { Metadata } from './run-shapes.ts'
 import type { RunState } from './run-state.ts'
 import { coreOf, isInPlane, selectAt, selectedId, spotOf } from './selection.ts'
 import { showFrames, type Trouble } from './show-frames.ts'
+import type { Spot } from './spot.ts'
 import { Stage } from './stage.ts'
 import { Trail } from './trail.ts'
 import { TroubleBanner } from './trouble-banner.tsx'
-import { type Spot, View } from './view.ts'
+import { View } from './view.ts'
 
 type Props = {
   run: RunState
