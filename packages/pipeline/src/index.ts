@@ -173,6 +173,7 @@ export type {
   GapsPage,
   IndexedGap,
   IndexedRange,
+  IndexedTicks,
   LifePage,
   LifeQuery,
   NearestTicks,

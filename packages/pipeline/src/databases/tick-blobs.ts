@@ -21,7 +21,9 @@ export type NearestTicks = {
 }
 
 /** Ticks per block. They are counted per block, so that their number is known without reading each. */
-const BLOCK_TICKS = 256
+export const BLOCK_TICKS = 256
+
+export type TickBlock = { readonly block: number; readonly ticks: number }
 
 /** One row per tick. Results are null or empty while the table does not exist. */
 export type TickBlobs = {
@@ -41,6 +43,10 @@ export type TickBlobs = {
   readMany(ticks: readonly number[]): Promise<TickBlob[]>
   /** For each of these ticks, the first existing one at or after it, the lowest first, each once. */
   following(ticks: readonly number[]): Promise<number[]>
+  /** Blocks of this many ticks each (`BLOCK_TICKS`) between two, with the number of their ticks, the lowest first. */
+  blocks(first: number, last: number, limit: number): Promise<TickBlock[]>
+  /** Existing ticks of a range, the lowest first. */
+  ticksIn(range: TickRange, limit: number): Promise<number[]>
   range(): Promise<IndexedRange | null>
   /** The last existing tick before this one, and the first after it. */
   nearest(tick: number): Promise<NearestTicks>

@@ -11,17 +11,21 @@ import type { IndexedRange, NearestTicks } from '../databases/tick-blobs.ts'
 import { differenceOf } from '../environment/difference.ts'
 import { EnvironmentProperties } from '../environment/properties.ts'
 import type { EnvironmentStrategy } from '../environment/strategy.ts'
-import { wholeNumber } from '../options.ts'
+import { refuseUnknown, wholeNumber } from '../options.ts'
 import { nothingOf } from './nothing-of.ts'
 import { RecentTicks } from './recent-ticks.ts'
 import { readRegion } from './region-read.ts'
-import type { Cell, CellsDifference, EnvironmentReader, Region } from './run-index.ts'
+import type { Cell, CellsDifference, EnvironmentReader, IndexedTicks, Region, TickQuery } from './run-index.ts'
 import { Strategies } from './strategies.ts'
+import { checkOrder } from './tick-query.ts'
+import { gapsBetween, readSequences } from './tick-ranges.ts'
 
 /** About 300 ticks of the 100 × 100 world. */
 const RECENT_BYTES = 8 * 1024 ** 2
 
 type ReadMetadata = () => Promise<SimulationMetadata | null>
+
+const MOST_RANGES = 1_000
 
 /** Number of ticks that are remembered as verified. */
 const KNOWN_GOOD = 20_000
@@ -65,6 +69,26 @@ export class IndexedEnvironment implements EnvironmentReader {
       before: found.before ?? (range.tickEnd < tick ? range.tickEnd : null),
       after: found.after ?? (range.tickStart > tick ? range.tickStart : null),
     }
+  }
+
+  async ticks(query: TickQuery & { readonly limit?: number } = {}): Promise<IndexedTicks> {
+    refuseUnknown(query, ['from', 'to', 'limit'])
+    checkOrder(query)
+    const most = wholeNumber('limit', query.limit ?? MOST_RANGES, { min: 1, max: MOST_RANGES })
+    const [metadata, indexed] = await Promise.all([this.#metadata(), this.range()])
+    if (indexed === null) return { ranges: [], gaps: [], next: null }
+    const step = metadata?.samplingInterval ?? 1
+    const span = sampledSpan(query, indexed, step)
+    if (span.tickStart > span.tickEnd) return { ranges: [], gaps: [], next: null }
+    const blobs = this.#database.environmentTicks
+    const { ranges, next } =
+      (await blobs.range()) === null
+        ? { ranges: [[span.tickStart, span.tickEnd, step] as const], next: null }
+        : await readSequences(blobs, span, step, most)
+    // What lies between two pages belongs to the second.
+    const last = next === null ? span.tickEnd : (ranges.at(-1)?.[1] ?? span.tickEnd)
+    const from = next === null ? null : last + step
+    return { ranges, gaps: gapsBetween(ranges, { tickStart: span.tickStart, tickEnd: last }, step), next: from }
   }
 
   async bytes(tick: number): Promise<Uint8Array | null> {
@@ -155,6 +179,21 @@ export class IndexedEnvironment implements EnvironmentReader {
     if (metadata === null) return null
     this.#world ??= new EnvironmentProperties(metadata.environment)
     return this.#world
+  }
+}
+
+/** The part of a query that is indexed, from a sample to a sample. */
+function sampledSpan(
+  { from = 0, to = Number.MAX_SAFE_INTEGER }: TickQuery,
+  indexed: TickRange,
+  step: number,
+): TickRange {
+  const { tickStart, tickEnd } = indexed
+  const first = Math.max(wholeNumber('from', from, { min: 0 }), tickStart)
+  const last = Math.min(wholeNumber('to', to, { min: 0 }), tickEnd)
+  return {
+    tickStart: tickStart + Math.ceil((first - tickStart) / step) * step,
+    tickEnd: tickStart + Math.floor((last - tickStart) / step) * step,
   }
 }
 

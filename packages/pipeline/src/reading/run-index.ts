@@ -33,12 +33,27 @@ export type CellsDifference = {
   readonly emptied: Int32Array
 }
 
+/** Indexed ticks of a run. */
+export type IndexedTicks = {
+  /** Ticks `start`, `start + step`, … `end` without a gap. */
+  readonly ranges: readonly (readonly [start: number, end: number, step: number])[]
+  /** Missing ticks, from the first to the last. */
+  readonly gaps: readonly (readonly [start: number, end: number])[]
+  /** Value of `from` for the next ranges, or null if these are all. */
+  readonly next: number | null
+}
+
 /** Reads cells. */
 export type EnvironmentReader = {
   /** Range of indexed ticks, or null. */
   range(): Promise<IndexedRange | null>
   /** Indexed ticks around one that is not. */
   nearest(tick: number): Promise<NearestTicks>
+  /**
+   * Which ticks are indexed, and which are missing between the first and the last. At most `limit` ranges (default
+   * 1000). Ticks of a strategy with tables of its own are known by their first and last only.
+   */
+  ticks(query?: TickQuery & { readonly limit?: number }): Promise<IndexedTicks>
   /**
    * Cells of a tick as the simulation wrote them (a CellStateList), or null if the tick is not indexed. Do not modify
    * them.

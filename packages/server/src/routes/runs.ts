@@ -8,7 +8,9 @@ import { API, type Route, route } from '../route.ts'
 import { nullable, PageLimit, strict, Text } from '../schemas/common.ts'
 import {
   GapSchema,
+  IndexedTicksSchema,
   MetadataSchema,
+  MOST_RANGES,
   RangesSchema,
   RunFactsSchema,
   RunId,
@@ -147,6 +149,25 @@ export const runRoutes = (context: Context): Route[] => [
         { name: 'gaps', items, toText, cursorOf: gapPlace, next },
         context.settings.limits.answerBytes,
       )
+    },
+  }),
+
+  route({
+    method: 'GET',
+    path: `${RUN}/ticks`,
+    tag,
+    name: 'runTicks',
+    role: 'read',
+    summary: 'List the ticks whose cells are indexed, as ranges, and those that are missing',
+    params: RunParams,
+    query: strict({
+      ...TickQuerySchema,
+      limit: Type.Optional(Type.Integer({ minimum: 1, maximum: MOST_RANGES, default: MOST_RANGES })),
+    }),
+    answers: { 200: { says: 'A page of ranges; next is the from of the following page', content: IndexedTicksSchema } },
+    async handle({ params: { runId }, query: { from, to, limit } }) {
+      requireOrder({ from, to })
+      return await context.runs.use(runId, ({ index }) => index.environment.ticks(given({ from, to, limit })))
     },
   }),
 

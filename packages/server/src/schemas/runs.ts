@@ -77,6 +77,20 @@ export const RangesSchema = share(
   }),
 )
 
+export const MOST_RANGES = 1_000
+
+export const IndexedTicksSchema = strict({
+  ranges: Type.Array(Type.Array(Whole, { minItems: 3, maxItems: 3 }), {
+    maxItems: MOST_RANGES,
+    description: '[start, end, step]: ticks start, start + step, … end are indexed.',
+  }),
+  gaps: Type.Array(Type.Array(Whole, { minItems: 2, maxItems: 2 }), {
+    maxItems: MOST_RANGES + 1,
+    description: '[start, end]: ticks from start to end are missing.',
+  }),
+  next: nullable(Whole),
+})
+
 export const GapSchema = strict({
   indexer: Type.String(),
   tickStart: Whole,

@@ -6,6 +6,7 @@ import {
   type NearestTicks,
   type TickBlob,
   type TickBlobs,
+  type TickBlock,
   type TickTable,
 } from '../tick-blobs.ts'
 import type { Transaction } from '../transaction.ts'
@@ -58,6 +59,18 @@ const statements = (table: TickTable, { integer, bytes, numbers, storeAsIs }: Di
     select distinct (select tick from run.${table} where tick >= asked.value order by tick limit 1) as tick
     from (${numbers}) as asked
     order by 1`,
+  blocks: `
+    select block, ticks
+    from run.${table}_block
+    where block between $1 and $2
+    order by block
+    limit $3`,
+  ticksIn: `
+    select tick
+    from run.${table}
+    where tick between $1 and $2
+    order by tick
+    limit $3`,
   nearest: `
     select
       (select max(tick) from run.${table} where tick < $1) as before,
@@ -128,6 +141,15 @@ export class StoredTickBlobs implements TickBlobs {
   async range(): Promise<IndexedRange | null> {
     const [row] = await this.#read<IndexedRange | { tickStart: null }>(this.#sql.range)
     return row === undefined || row.tickStart === null ? null : { ...row }
+  }
+
+  async blocks(first: number, last: number, limit: number): Promise<TickBlock[]> {
+    return await this.#read<TickBlock>(this.#sql.blocks, first, last, limit)
+  }
+
+  async ticksIn({ tickStart, tickEnd }: TickRange, limit: number): Promise<number[]> {
+    const rows = await this.#read<{ tick: number }>(this.#sql.ticksIn, tickStart, tickEnd, limit)
+    return rows.map(({ tick }) => tick)
   }
 
   async nearest(tick: number): Promise<NearestTicks> {

@@ -75,3 +75,10 @@ export type NearestTicks = { readonly before: number | null; readonly after: num
  * `tick` on. end: no bytes, go on at `tick`. problem: JSON. The headers are those of a tile.
  */
 export const FRAME_KINDS = { key: 0, xor: 1, gap: 2, end: 3, problem: 4 } as const
+
+/** GET /runs/:r/ticks?from&to&limit: a page; `next` is the `from` of the following one. */
+export type IndexedTicks = {
+  readonly ranges: readonly (readonly [start: number, end: number, step: number])[]
+  readonly gaps: readonly (readonly [start: number, end: number])[]
+  readonly next: number | null
+}
