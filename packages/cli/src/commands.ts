@@ -24,7 +24,7 @@ export const GROUPS: readonly CommandGroup[] = [
   { name: 'groups', summary: 'list, pause, resume, reset and remove consumer groups' },
   { name: 'claims', summary: 'list the messages that consumers hold; release a claim' },
   { name: 'dead-letters', summary: 'list, inspect, redrive and discard dead letters' },
-  { name: 'letters', summary: 'list, inspect, redrive and discard what the pipeline gave up' },
+  { name: 'letters', summary: 'list, inspect, redrive and discard dead letters of the pipeline' },
   { name: 'token', summary: 'create, list and revoke tokens of the HTTP server' },
   { name: 'backfill', summary: 'deliver earlier messages to a late consumer group' },
   { name: 'config', summary: 'write, check and show the configuration of a pipeline' },

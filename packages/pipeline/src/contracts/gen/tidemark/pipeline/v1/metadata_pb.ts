@@ -37,7 +37,7 @@ export const EnvironmentConfigSchema: GenMessage<EnvironmentConfig> = /*@__PURE_
   messageDesc(file_tidemark_pipeline_v1_metadata, 0);
 
 /**
- * What is known of a run from its start.
+ * Metadata of a run, known from its start.
  *
  * @generated from message tidemark.pipeline.v1.SimulationMetadata
  */
@@ -60,7 +60,7 @@ export type SimulationMetadata = Message<"tidemark.pipeline.v1.SimulationMetadat
   seed: string;
 
   /**
-   * Every how many ticks one is captured.
+   * Every Nth tick is captured.
    *
    * @generated from field: int64 sampling_interval = 4;
    */
@@ -72,7 +72,7 @@ export type SimulationMetadata = Message<"tidemark.pipeline.v1.SimulationMetadat
   environment?: EnvironmentConfig | undefined;
 
   /**
-   * What the simulation wants remembered of its own settings, as JSON.
+   * Settings of the simulation, as JSON.
    *
    * @generated from field: string settings_json = 6;
    */

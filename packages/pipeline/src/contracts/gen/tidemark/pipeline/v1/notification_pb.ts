@@ -15,7 +15,7 @@ export const file_tidemark_pipeline_v1_notification: GenFile = /*@__PURE__*/
   fileDesc("Cid0aWRlbWFyay9waXBlbGluZS92MS9ub3RpZmljYXRpb24ucHJvdG8SFHRpZGVtYXJrLnBpcGVsaW5lLnYxIl0KDVRvcGljRW52ZWxvcGUSEgoKbWVzc2FnZV9pZBgBIAEoCRIRCgl0aW1lc3RhbXAYAiABKAMSJQoHcGF5bG9hZBgDIAEoCzIULmdvb2dsZS5wcm90b2J1Zi5BbnkijAEKCUJhdGNoSW5mbxIZChFzaW11bGF0aW9uX3J1bl9pZBgBIAEoCRITCgtzdG9yYWdlX2tleRgCIAEoCRISCgp0aWNrX3N0YXJ0GAMgASgDEhAKCHRpY2tfZW5kGAQgASgDEhUKDXdyaXR0ZW5fYXRfbXMYBSABKAMSEgoKdGlja19jb3VudBgGIAEoAyJVCgxNZXRhZGF0YUluZm8SGQoRc2ltdWxhdGlvbl9ydW5faWQYASABKAkSEwoLc3RvcmFnZV9rZXkYAiABKAkSFQoNd3JpdHRlbl9hdF9tcxgDIAEoAyLgAQoRRGVhZExldHRlck1lc3NhZ2USGAoQb3JpZ2luYWxfbWVzc2FnZRgBIAEoDBIUCgxtZXNzYWdlX3R5cGUYAiABKAkSFgoOZmFpbHVyZV9yZWFzb24YAyABKAkSEwoLcmV0cnlfY291bnQYBCABKAUSFgoOc291cmNlX3NlcnZpY2UYBSABKAkSHQoVZmlyc3RfZmFpbHVyZV90aW1lX21zGAYgASgDEhwKFGxhc3RfZmFpbHVyZV90aW1lX21zGAcgASgDEhkKEXN0YWNrX3RyYWNlX2xpbmVzGAggAygJYgZwcm90bzM", [file_google_protobuf_any]);
 
 /**
- * What every message of a topic is wrapped in.
+ * Envelope of every message of a topic.
  *
  * @generated from message tidemark.pipeline.v1.TopicEnvelope
  */
@@ -100,7 +100,7 @@ export const BatchInfoSchema: GenMessage<BatchInfo> = /*@__PURE__*/
   messageDesc(file_tidemark_pipeline_v1_notification, 1);
 
 /**
- * The metadata of a run were stored.
+ * The metadata of a run was stored.
  *
  * @generated from message tidemark.pipeline.v1.MetadataInfo
  */
@@ -131,7 +131,7 @@ export const MetadataInfoSchema: GenMessage<MetadataInfo> = /*@__PURE__*/
   messageDesc(file_tidemark_pipeline_v1_notification, 2);
 
 /**
- * A message that was given up.
+ * A dead-lettered message.
  *
  * @generated from message tidemark.pipeline.v1.DeadLetterMessage
  */
@@ -165,7 +165,7 @@ export type DeadLetterMessage = Message<"tidemark.pipeline.v1.DeadLetterMessage"
   retryCount: number;
 
   /**
-   * The service that gave it up.
+   * The service that dead-lettered it.
    *
    * @generated from field: string source_service = 5;
    */

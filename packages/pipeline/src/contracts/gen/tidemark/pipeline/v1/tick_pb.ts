@@ -19,7 +19,7 @@ export const file_tidemark_pipeline_v1_tick: GenFile = /*@__PURE__*/
  */
 export type CellStateList = Message<"tidemark.pipeline.v1.CellStateList"> & {
   /**
-   * Ascending flat indexes, delta-coded: the first as it is, then each one's distance to the one before, at least 1.
+   * Ascending flat indexes, delta-coded: the first value, then the differences, each at least 1.
    * Neighbours are close, so nearly every distance is one byte. Unsigned: a distance is never negative.
    *
    * @generated from field: repeated uint32 flat_index = 1;
@@ -158,8 +158,8 @@ export const TickDataSchema: GenMessage<TickData> = /*@__PURE__*/
   messageDesc(file_tidemark_pipeline_v1_tick, 2);
 
 /**
- * TickData with the same bytes on the wire, of which cells (a CellStateList) and organisms (each an OrganismState) are
- * left as they are: who only stores or counts them never decodes them.
+ * TickData with the same bytes on the wire, whose cells (a CellStateList) and organisms (each an OrganismState) stay
+ * encoded: code that only stores or counts them never decodes them.
  *
  * @generated from message tidemark.pipeline.v1.RawTickData
  */
