@@ -20,12 +20,15 @@ export function decodePage(row: Row): RawMessage[] | undefined {
   if (!payloads) return undefined
   const created = row.created ? readColumn(row.created, readTimestamp) : undefined
   const createdMs = Number(row.created_ms)
-  const xids = decodeXids(row)
+  const xids = row.xids ? decodeXids(row) : undefined
+  const commonXid = Number(row.xid)
   const salts = row.salts ? readColumn(row.salts, readInteger) : undefined
   const common = Number(row.salt)
   return ids.map((id, index) => {
     const { key, type, headers, messageId } = extras?.get(id) ?? NO_EXTRA
-    const [salt, createdAt, xid] = [salts?.[index] ?? common, created?.[index] ?? createdMs, xids[index] ?? 0]
+    const salt = salts?.[index] ?? common
+    const createdAt = created?.[index] ?? createdMs
+    const xid = xids?.[index] ?? commonXid
     return { id, salt, payload: payloads[index] ?? '', type, key, headers, messageId, createdAt, xid }
   })
 }
@@ -33,10 +36,12 @@ export function decodePage(row: Row): RawMessage[] | undefined {
 export function decodeIds({ ids, first_id, last_id }: Row): number[] {
   if (ids || !first_id) return readColumn(ids, readInteger)
   const first = Number(first_id)
-  return Array.from({ length: Number(last_id) - first + 1 }, (_, index) => first + index)
+  const all = new Array<number>(Number(last_id) - first + 1)
+  for (let index = 0; index < all.length; index++) all[index] = first + index
+  return all
 }
 
-/** Transaction ids of rows that were read with them. */
+/** Transaction ids of rows whose keys were read. */
 export const decodeXids = (row: Row): number[] => readColumn(row.xids, readInteger)
 
 function decodeExtras({ extras }: Row): Map<number, Extra> | undefined {

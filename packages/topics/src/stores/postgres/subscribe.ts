@@ -23,7 +23,7 @@ export const SUBSCRIPTION_COLUMNS =
   'id, uid, topic_id, group_name, status, epoch, heartbeat_interval_ms, heartbeat_timeout_ms, dead_after_misses'
 
 const SUBSCRIBE = `
-  select created, refusal, skipped, (subscription).at_id, ${SUBSCRIPTION_COLUMNS.replaceAll(/\w+/g, '(subscription).$&')}
+  select *
   from tidemark_fn.subscribe($1, $2, $3, $4, to_timestamp($5::float8 / 1000), $6::bigint, $7, $8, $9, $10::bigint, $11, $12, $13)`
 
 const GO_ON = `select ${SUBSCRIPTION_COLUMNS} from tidemark_fn.go_on($1, $2, $3, $4, $5, $6, $7)`

@@ -45,7 +45,7 @@ language plpgsql volatile as $$
 declare
   s tidemark.subscription;
   floor bigint;
-  place tidemark.subscription;
+  place record;
 begin
   select * into s from tidemark.subscription as x where x.id = p_subscription;
   floor := tidemark_fn.last_id(s.topic_id);
@@ -62,11 +62,11 @@ begin
   where l.subscription_id = s.id and l.done_at is null and l.expired_at is null;
   delete from tidemark.retry as r where r.subscription_id = s.id;
 
-  place := tidemark_fn.start_place(s.topic_id, p_from, p_since, p_id, floor);
+  select * into place from tidemark_fn.start_place(s.topic_id, p_from, p_since, p_id, floor);
   update tidemark.subscription as x
   set window_from = place.window_from, window_to = place.window_to, late_ids = place.late_ids, open_ids = place.open_ids,
-    from_id = place.from_id, next_id = place.next_id, seen_id = place.seen_id, to_id = place.to_id, at_id = place.at_id,
-    since = p_since, start_from = place.start_from, start_to = place.start_to, start_id = place.start_id,
+    from_id = place.from_id, next_id = floor, seen_id = place.seen_id, to_id = place.to_id, at_id = place.at_id,
+    since = p_since, start_from = place.window_from, start_to = place.window_to, start_id = place.at_id,
     epoch = x.epoch + 1, moved_at = clock_timestamp(), live_xid = pg_current_xact_id()
   where x.id = s.id;
   delete from tidemark.done_range as d where d.subscription_id = s.id;

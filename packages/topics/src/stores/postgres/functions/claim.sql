@@ -29,8 +29,9 @@ declare
 begin
   select t.config_version, nullif(coalesce(q.lease_ms, (t.config ->> 'leaseMs')::float8), 0) * interval '1 millisecond',
     (t.config ->> 'maxAttempts')::int, t.gone_id, tidemark_fn.incarnation() || '/' || t.xmin, tidemark_fn.last_id(q.topic),
-    set_config('synchronous_commit', 'off', true), false, 0
-  into r.config_version, terms.lease, terms.max_attempts, terms.gone_id, r.server, terms.last_id, setting, r.conflict, r.size
+    clock_timestamp(), set_config('synchronous_commit', 'off', true), false, 0
+  into r.config_version, terms.lease, terms.max_attempts, terms.gone_id, r.server, terms.last_id, terms.now, setting, r.conflict,
+    r.size
   from tidemark.topic as t
   where t.id = q.topic and t.uid = q.topic_uid;
   if not found then
@@ -52,12 +53,8 @@ begin
     where x.id = q.subscription and x.uid = q.subscription_uid for no key update;
   end if;
   r.moves := s.moves;
-  r.status := coalesce(s.status, 'GONE');
+  r.status := tidemark_fn.claim_status(s.status, s.topic_id, s.window_to, s.to_id, terms.last_id);
   if r.status <> 'ACTIVE' then
-    return r;
-  end if;
-  if tidemark_fn.is_ahead(s, terms.last_id) then
-    r.status := 'AHEAD';
     return r;
   end if;
   r := tidemark_fn.take_work(q, s, terms, r);
@@ -66,6 +63,16 @@ begin
   end if;
   return r;
 end
+$$;
+
+-- The status of the subscription that a claim returns. 'AHEAD': see is_ahead.
+create function tidemark_fn.claim_status(status text, topic_id int, window_to pg_snapshot, to_id bigint, floor bigint) returns text
+language sql volatile as $$
+  select case
+    when status is null then 'GONE'
+    when status = 'ACTIVE' and tidemark_fn.is_ahead(topic_id, window_to, to_id, floor) then 'AHEAD'
+    else status
+  end
 $$;
 
 -- Looks for work without locking or writing. The status is 'WORK' if there is something to claim; otherwise it is the
@@ -80,18 +87,18 @@ declare
 begin
   select * into s from tidemark.subscription as x where x.id = q.subscription and x.uid = q.subscription_uid;
   r.moves := s.moves;
-  r.status := coalesce(s.status, 'GONE');
+  r.status := tidemark_fn.claim_status(s.status, s.topic_id, s.window_to, s.to_id, terms.last_id);
   if r.status <> 'ACTIVE' then
-    return r;
-  end if;
-  if tidemark_fn.is_ahead(s, terms.last_id) then
-    r.status := 'AHEAD';
     return r;
   end if;
   if terms.gone_id > 0 then
     s := tidemark_fn.past_gone(s, terms.gone_id);
   end if;
-  if tidemark_fn.has_due_retries(s.id) then
+  -- For nearly every claim this one look-up finds no retries.
+  if exists (
+    select from tidemark.retry as y
+    where y.subscription_id = s.id and y.token is null and y.suspect = any('{false,true}') and y.due_at <= terms.now
+  ) then
     select c.suspects, c.waiting into chosen from tidemark_fn.choose_retries(s.id, q.suspects, terms.max_attempts) as c;
     if chosen.suspects is not null then
       r.status := 'WORK';
@@ -202,15 +209,21 @@ begin
   if q.sweep or cardinality(q.forget) > 0 then
     r.exceptions := tidemark_fn.end_leases(q, s, terms.max_attempts);
   end if;
-  if tidemark_fn.has_due_retries(s.id) then
+  -- For nearly every claim this one look-up finds no retries.
+  if exists (
+    select from tidemark.retry as y
+    where y.subscription_id = s.id and y.token is null and y.suspect = any('{false,true}') and y.due_at <= terms.now
+  ) then
     r := tidemark_fn.claim_retries(q, s, terms, r);
   end if;
   if r.size = 0 and s.backfilling then
     r := tidemark_fn.claim_backfilled(q, s, terms, r);
   end if;
+  if r.size = 0 and q.known is not null then
+    r := tidemark_fn.claim_known_page(q, s, terms, r);
+  end if;
   if r.size = 0 then
-    r := case when tidemark_fn.is_next(q.known, s, q.page_limit, r.server) then tidemark_fn.claim_known_page(q, s, terms, r)
-      else tidemark_fn.claim_next_page(q, s, terms, r) end;
+    r := tidemark_fn.claim_next_page(q, s, terms, r);
   end if;
   -- The page is too large to send. The claim is rolled back and repeated with a lower limit. Bytes are sent as
   -- hexadecimal digits, hence the doubling.
@@ -221,7 +234,8 @@ begin
 end
 $$;
 
--- Claims a page that another group of the caller has already read, without reading the log.
+-- Claims a page that another group of the caller has already read, without reading the log. Claims nothing unless the page
+-- is what this group would read next, or the beginning of it.
 create function tidemark_fn.claim_known_page(
   q tidemark_fn.claim_request, s tidemark.subscription, terms tidemark_fn.claim_terms, r tidemark_fn.claim_result
 ) returns tidemark_fn.claim_result
@@ -229,6 +243,10 @@ language plpgsql volatile as $$
 declare
   k tidemark_fn.known_page := q.known;
 begin
+  if k.at_id <> s.at_id or k.size > q.page_limit or k.server <> r.server or s.from_id >= k.first_id
+    or not tidemark_fn.is_complete(s.since, s.at_id, s.seen_id, s.next_id, s.open_ids, k.last_id) then
+    return r;
+  end if;
   insert into tidemark.lease (token, subscription_id, consumer, kind, size, window_from, window_to, first_id, last_id, deadline)
   values (q.token, s.id, q.consumer, 'page', k.size, s.window_from, s.window_to, k.first_id, k.last_id,
     clock_timestamp() + terms.lease);
@@ -250,16 +268,16 @@ declare
   columns text := tidemark_fn.log_columns(q.keys_only);
   list text := tidemark_fn.pack(q.keys_only, q.as_bytes, q.shared, true);
 begin
-  r := tidemark_fn.read_rows(r, tidemark_fn.window_query(columns, s, q.page_limit), list);
-  if r.size = 0 then
-    s := tidemark_fn.next_window(s, tidemark_fn.take_snapshot(pg_current_xact_id()), terms.last_id, tidemark_fn.last_id(s.topic_id));
+  for attempt in 1..2 loop
     r := tidemark_fn.read_rows(r, tidemark_fn.window_query(columns, s, q.page_limit), list);
-  end if;
+    exit when r.size > 0 or attempt = 2;
+    s := tidemark_fn.next_window(s, tidemark_fn.take_snapshot(pg_current_xact_id()), terms.last_id, tidemark_fn.last_id(s.topic_id));
+  end loop;
   if r.size > 0 then
     insert into tidemark.lease (token, subscription_id, consumer, kind, size, window_from, window_to, first_id, last_id, deadline)
     values (q.token, s.id, q.consumer, 'page', r.size, s.window_from, s.window_to, r.first_id, r.last_id,
       clock_timestamp() + terms.lease);
-    if q.shared and tidemark_fn.is_complete(s, r.last_id) then
+    if q.shared and tidemark_fn.is_complete(s.since, s.at_id, s.seen_id, s.next_id, s.open_ids, r.last_id) then
       r.page := row(s.at_id, r.first_id, r.last_id, r.size, r.server);
     end if;
   end if;
@@ -267,7 +285,7 @@ begin
   r.at_id := case when r.size < q.page_limit then s.to_id else r.last_id end;
   -- Move the window only for rows, or to get past late transactions. Otherwise the next claim simply takes a later
   -- window.
-  if r.size > 0 or exists (select from pg_snapshot_xip(s.window_from)) then
+  if r.size > 0 or tidemark_fn.lists_any(s.window_from) then
     update tidemark.subscription as x
     set window_from = s.window_from, window_to = s.window_to, late_ids = s.late_ids, open_ids = s.open_ids,
       from_id = s.from_id, next_id = s.next_id, seen_id = s.seen_id, to_id = s.to_id, at_id = r.at_id,

@@ -24,20 +24,6 @@ begin
 end
 $$;
 
--- One index lookup tells nearly every claim that there are none.
-create function tidemark_fn.has_due_retries(subscription int) returns boolean
-language plpgsql volatile as $$
-declare
-  -- A variable, because an index cannot be searched for a volatile expression.
-  now timestamptz := clock_timestamp();
-begin
-  return exists (
-    select from tidemark.retry as r
-    where r.subscription_id = subscription and r.token is null and r.suspect = any('{false,true}') and r.due_at <= now
-  );
-end
-$$;
-
 -- Chooses which due retries a claim takes; lease_retries leases them. "Suspects" in docs/internals/architecture.md explains why:
 --   'alone'   one suspect on its last attempt, if the claimer allows that (p_suspects = 'alone'), before all others
 --   'none'    otherwise messages that failed on their own, together

@@ -80,7 +80,7 @@ begin
 end
 $$;
 
--- One statement for all groups of a process.
+-- One statement for all groups of a process. `p_reports`: see report_consumers; null where this instance has never reported any.
 create function tidemark_fn.heartbeat(
   p_ids int[], p_uids bigint[], p_processed bigint[], p_failed bigint[], p_filtered bigint[], p_settings jsonb, p_instance text,
   p_reports jsonb
@@ -121,6 +121,8 @@ begin
     end if;
     return next;
   end loop;
-  perform tidemark_fn.report_consumers(there, p_instance, p_reports);
+  if p_reports is not null then
+    perform tidemark_fn.report_consumers(there, p_instance, p_reports);
+  end if;
 end
 $$;

@@ -12,7 +12,10 @@ language sql immutable as $$
   select 'count(*)::int as size, min(id) as first_id, max(id) as last_id, '
     || case when in_order then 'case when max(id) - min(id) + 1 > count(*) then array_send(array_agg(id)) end as ids, '
       else 'array_send(array_agg(id)) as ids, ' end
-    || case when with_xids then 'array_send(array_agg(xid)) as xids, ' else 'null::bytea as xids, ' end
+    -- Rows with the same salt come from one publish, and so from one transaction.
+    || case when not with_xids then 'null::xid8 as xid, null::bytea as xids, '
+      when keys_only then 'null::xid8 as xid, array_send(array_agg(xid)) as xids, '
+      else '(array_agg(xid))[1] as xid, case when min(salt) < max(salt) then array_send(array_agg(xid)) end as xids, ' end
     || case when keys_only then
       'null::bigint as salt, null::bytea as salts, null::bigint as created_ms, '
       'null::bytea as created, null::bytea as extras, null::text as texts, null::bytea as payloads'
@@ -41,7 +44,7 @@ create function tidemark_fn.read_rows(r tidemark_fn.claim_result, rows text, lis
 language plpgsql volatile as $$
 begin
   execute format('select %s from (%s) as p', list, rows)
-  into r.size, r.first_id, r.last_id, r.ids, r.xids, r.salt, r.salts, r.created_ms, r.created, r.extras, r.texts, r.payloads;
+  into r.size, r.first_id, r.last_id, r.ids, r.xid, r.xids, r.salt, r.salts, r.created_ms, r.created, r.extras, r.texts, r.payloads;
   return r;
 end
 $$;

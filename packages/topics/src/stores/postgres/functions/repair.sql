@@ -71,7 +71,9 @@ declare
 begin
   if known = here and known <> '' then
     -- A stored snapshot ended before one taken now, unless it comes from another counter. The same holds for ids.
-    return case when exists (select from tidemark.subscription as s where tidemark_fn.is_ahead(s, 0)) then 'restored' else 'same' end;
+    return case when exists (
+      select from tidemark.subscription as s where tidemark_fn.is_ahead(s.topic_id, s.window_to, s.to_id, 0)
+    ) then 'restored' else 'same' end;
   end if;
   if known = '' or here = '' then
     -- Checked at every open if the cluster cannot be identified.

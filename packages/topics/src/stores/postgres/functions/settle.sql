@@ -270,13 +270,7 @@ set plan_cache_mode = force_generic_plan
 as $$
 declare
   done uuid[];
-  results jsonb := '{}';
-  rest jsonb;
-  one record;
   tracked uuid[];
-  topics int[] := '{}';
-  ids bigint[] := '{}';
-  bits bigint[] := '{}';
 begin
   with settled as (
     update tidemark.lease as l
@@ -291,6 +285,25 @@ begin
   from tidemark.lease as l
   join tidemark.subscription as s on s.id = l.subscription_id
   where l.token = any(done) and s.bit is not null;
+  if tracked is null and cardinality(done) >= jsonb_array_length(p_rest) then
+    return '{}';
+  end if;
+  return tidemark_fn.settle_rest(done, tracked, p_rest);
+end
+$$;
+
+-- Completes a settlement after these leases are done: settles the others one by one, and sets the bits of messages in topics
+-- with reference tracking.
+create function tidemark_fn.settle_rest(done uuid[], tracked uuid[], p_rest jsonb) returns jsonb
+language plpgsql volatile as $$
+declare
+  results jsonb := '{}';
+  rest jsonb;
+  one record;
+  topics int[] := '{}';
+  ids bigint[] := '{}';
+  bits bigint[] := '{}';
+begin
   if tracked is not null then
     select p.topics, p.ids, p.bits into topics, ids, bits from tidemark_fn.page_bits(tracked) as p;
   end if;

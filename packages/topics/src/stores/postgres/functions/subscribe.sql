@@ -12,71 +12,78 @@
 --   FULL  the bitmaps have no free bit for the group
 create function tidemark_fn.subscribe(
   p_topic int, p_topic_uid bigint, p_group text, p_from text, p_since timestamptz, p_id bigint,
-  p_interval_ms bigint, p_timeout_ms bigint, p_misses int, p_backfill_limit bigint, p_scope text, p_limit bigint, p_settings jsonb,
-  out subscription tidemark.subscription, out created boolean, out refusal text, out skipped bigint
-)
+  p_interval_ms bigint, p_timeout_ms bigint, p_misses int, p_backfill_limit bigint, p_scope text, p_limit bigint, p_settings jsonb
+) returns tidemark_fn.subscribed
 language plpgsql volatile
 set plan_cache_mode = force_generic_plan
 as $$
 declare
+  r tidemark_fn.subscribed;
   floor bigint;
-  place tidemark.subscription;
   by_reference boolean;
   group_bit int;
 begin
-  created := false;
-  skipped := 0;
-  select s.* into subscription
-  from tidemark.subscription as s join tidemark.topic as t on t.id = s.topic_id and t.uid = p_topic_uid
-  where s.topic_id = p_topic and s.group_name = p_group;
-  if found then
-    return;
+  loop
+    select s.id, s.uid, s.topic_id, s.group_name, s.status, s.epoch, s.heartbeat_interval_ms, s.heartbeat_timeout_ms,
+      s.dead_after_misses, s.at_id, false, null, 0 into r
+    from tidemark.subscription as s join tidemark.topic as t on t.id = s.topic_id and t.uid = p_topic_uid
+    where s.topic_id = p_topic and s.group_name = p_group;
+    if found then
+      return r;
+    end if;
+    -- Keeps a partition from being dropped while the group starts on it: claims detect drops by the topic's gone_id.
+    select tidemark_fn.last_id(t.id) into floor
+    from pg_advisory_xact_lock_shared(hashtextextended('tidemark.log', p_topic)) cross join tidemark.topic as t
+    where t.id = p_topic and t.uid = p_topic_uid;
+    -- Serialises concurrent subscribes, and subscribes with tracking switches. A shared lock would not do even between
+    -- subscribes: each would see the others in progress, and could not share the pages that it reads (see is_complete).
+    select t.config ->> 'tracking' = 'reference', case when (t.semantics = 'queue') <> (p_group = '') then 'KIND' end
+    into by_reference, r.refusal
+    from tidemark.topic as t where t.id = p_topic and t.uid = p_topic_uid for no key update;
+    if not found then
+      r.refusal := 'GONE';
+    elsif r.refusal is null and by_reference then
+      group_bit := tidemark_fn.free_bit(p_topic);
+      r.refusal := case when group_bit is null then 'FULL' end;
+    end if;
+    if r.refusal is not null then
+      return r;
+    end if;
+    insert into tidemark.subscription as s (topic_id, group_name, bit, window_from, window_to, late_ids, open_ids, from_id, next_id,
+      seen_id, to_id, at_id, since, start_from, start_to, start_id, heartbeat_interval_ms, heartbeat_timeout_ms, dead_after_misses,
+      backfill_limit)
+    select p_topic, p_group, group_bit, p.window_from, p.window_to, p.late_ids, p.open_ids, p.from_id, floor, p.seen_id, p.to_id,
+      p.at_id, p_since, p.window_from, p.window_to, p.at_id, p_interval_ms, p_timeout_ms, p_misses, p_backfill_limit
+    from tidemark_fn.start_place(p_topic, p_from, p_since, p_id, floor) as p
+    on conflict (topic_id, group_name) do nothing
+    returning s.id, s.uid, s.topic_id, s.group_name, s.status, s.epoch, s.heartbeat_interval_ms, s.heartbeat_timeout_ms,
+      s.dead_after_misses, s.at_id, true, null, 0 into r;
+    -- Otherwise another process has just created it, and the next iteration finds it.
+    exit when found;
+  end loop;
+  if by_reference and p_from <> 'now' or p_limit is not null then
+    r.skipped := tidemark_fn.start_limited(r.id, by_reference and p_from <> 'now', p_id is null, p_scope, p_limit, p_settings);
   end if;
-  -- Keeps a partition from being dropped while the group starts on it: claims detect drops by the topic's gone_id.
-  perform pg_advisory_xact_lock_shared(hashtextextended('tidemark.log', p_topic));
-  select tidemark_fn.last_id(t.id) into floor from tidemark.topic as t where t.id = p_topic and t.uid = p_topic_uid;
-  -- Serialises concurrent subscribes, and subscribes with tracking switches. A shared lock would not do even between
-  -- subscribes: each would see the others in progress, and could not share the pages that it reads (see is_complete).
-  select t.config ->> 'tracking' = 'reference', case when (t.semantics = 'queue') <> (p_group = '') then 'KIND' end
-  into by_reference, refusal
-  from tidemark.topic as t where t.id = p_topic and t.uid = p_topic_uid for no key update;
-  if not found then
-    refusal := 'GONE';
-  elsif refusal is null and by_reference then
-    group_bit := tidemark_fn.free_bit(p_topic);
-    refusal := case when group_bit is null then 'FULL' end;
-  end if;
-  if refusal is not null then
-    return;
-  end if;
-  place := tidemark_fn.start_place(p_topic, p_from, p_since, p_id, floor);
-  insert into tidemark.subscription as s (topic_id, group_name, bit, window_from, window_to, late_ids, open_ids, from_id, next_id,
-    seen_id, to_id, at_id, since, start_from, start_to, start_id, heartbeat_interval_ms, heartbeat_timeout_ms, dead_after_misses,
-    backfill_limit)
-  values (p_topic, p_group, group_bit, place.window_from, place.window_to, place.late_ids, place.open_ids, place.from_id,
-    place.next_id, place.seen_id, place.to_id, place.at_id, p_since, place.start_from, place.start_to, place.start_id,
-    p_interval_ms, p_timeout_ms, p_misses, p_backfill_limit)
-  on conflict (topic_id, group_name) do nothing
-  returning s.* into subscription;
-  created := found;
-  if not created then
-    select s.* into subscription from tidemark.subscription as s where s.topic_id = p_topic and s.group_name = p_group;
-  elsif by_reference and p_from <> 'now' then
-    skipped := tidemark_fn.begin_backfill((subscription).id, place.window_from,
-      case when p_id is null then place.window_from else place.window_to end, place.at_id, p_since, place.from_id, p_scope, p_limit,
-      p_settings, false);
-  elsif p_limit is not null then
-    skipped := tidemark_fn.start_with_newest(subscription, p_limit);
-  end if;
+  return r;
 end
 $$;
 
--- A new group starts with the newest p_limit messages. Older ones were never meant for it.
-create function tidemark_fn.start_with_newest(s tidemark.subscription, p_limit bigint) returns bigint
+-- Gives a new group the stored messages that it asked for: through a backfill in a topic with reference tracking, otherwise
+-- the newest p_limit. Older ones were never meant for it. Returns how many it does not get.
+create function tidemark_fn.start_limited(
+  p_id int, by_backfill boolean, from_start boolean, p_scope text, p_limit bigint, p_settings jsonb
+) returns bigint
 language plpgsql volatile as $$
 declare
-  skipped bigint := tidemark_fn.keep_newest(s, p_limit);
+  s tidemark.subscription;
+  skipped bigint;
 begin
+  select * into s from tidemark.subscription as x where x.id = p_id;
+  if by_backfill then
+    return tidemark_fn.begin_backfill(s.id, s.window_from, case when from_start then s.window_from else s.window_to end, s.at_id,
+      s.since, s.from_id, p_scope, p_limit, p_settings, false);
+  end if;
+  skipped := tidemark_fn.keep_newest(s, p_limit);
   update tidemark.subscription as x
   set start_from = x.window_from, start_to = x.window_to, start_id = x.at_id
   where x.id = s.id;
@@ -84,27 +91,24 @@ begin
 end
 $$;
 
--- The start of a cursor as columns of a subscription: see subscribe. `floor` is v of cursor.sql.
+-- The start of a cursor as columns of a subscription: see subscribe. `floor` is v of cursor.sql, and the start's next_id. Declared
+-- stable although it is not, because otherwise PostgreSQL does not inline it. The snapshot is that of the calling statement;
+-- the transaction must have its id by then.
 create function tidemark_fn.start_place(p_topic int, p_from text, p_since timestamptz, p_id bigint, floor bigint)
-returns tidemark.subscription
-language plpgsql volatile as $$
-declare
-  place tidemark.subscription;
-  is_now boolean := p_from = 'now';
-begin
-  place.window_to := tidemark_fn.take_snapshot(pg_current_xact_id());
-  place.open_ids := tidemark_fn.id_bounds(p_topic, place.window_to);
-  -- One statement, because plpgsql prepares each statement anew on every connection, and a group often starts on a new
-  -- one.
-  select x.last_id, case when is_now then place.window_to else '1:1:' end, case when is_now then place.open_ids else '{}' end,
-    case when is_now then floor when p_since is null then 0 else tidemark_fn.id_before(p_topic, p_since, x.last_id) end,
-    floor, case when is_now then x.last_id else 0 end, coalesce(p_id - 1, 0),
-    case when is_now then place.window_to else '1:1:' end, place.window_to, coalesce(p_id - 1, 0)
-  into place.to_id, place.window_from, place.late_ids, place.from_id, place.next_id, place.seen_id, place.at_id,
-    place.start_from, place.start_to, place.start_id
-  from (select tidemark_fn.last_id(p_topic) as last_id offset 0) as x;
-  return place;
-end
+returns table (
+  window_from pg_snapshot, window_to pg_snapshot, late_ids bigint[], open_ids bigint[], from_id bigint, seen_id bigint,
+  to_id bigint, at_id bigint
+)
+language sql stable as $$
+  select case when p_from = 'now' then n.until else '1:1:' end, n.until, case when p_from = 'now' then n.bounds else '{}' end, n.bounds,
+    case when p_from = 'now' then floor when p_since is null then 0 else tidemark_fn.id_before(p_topic, p_since, n.last_id) end,
+    case when p_from = 'now' then n.last_id else 0 end, n.last_id, coalesce(p_id - 1, 0)
+  from (
+    select t.until, tidemark_fn.last_id(p_topic) as last_id,
+      case when tidemark_fn.lists_any(t.until) then tidemark_fn.id_bounds(p_topic, t.until) else '{}' end as bounds
+    from (select tidemark_fn.take_snapshot(pg_current_xact_id()) as until offset 0) as t
+    offset 0
+  ) as n
 $$;
 
 -- Moves the group's cursor to the present, or so far that the newest `keep` messages remain. Returns it, and what it

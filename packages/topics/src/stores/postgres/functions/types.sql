@@ -42,8 +42,9 @@ create type tidemark_fn.claim_request as (
   most_named int
 );
 
--- The settings of a claim. `lease` is null if it never expires; `last_id` is the last id handed out before the claim.
-create type tidemark_fn.claim_terms as (max_attempts int, lease interval, gone_id bigint, last_id bigint);
+-- The settings of a claim. `lease` is null if it never expires; `last_id` is the last id handed out before the claim; `now` is
+-- its time, because an index can't be searched for the value of a volatile function.
+create type tidemark_fn.claim_terms as (max_attempts int, lease interval, gone_id bigint, last_id bigint, now timestamptz);
 
 -- As few columns as possible: each is described, sent and decoded with every answer.
 create type tidemark_fn.claim_result as (
@@ -62,7 +63,8 @@ create type tidemark_fn.claim_result as (
   first_id bigint,
   last_id bigint,
   ids bytea,
-  -- Their transaction ids, if rows are shared.
+  -- Their transaction ids, if rows are shared: that of the first row, and a list unless all rows have the same.
+  xid xid8,
   xids bytea,
   -- Values common to rows of one publish: a single value if all rows share it, otherwise a list.
   salt bigint,
@@ -81,6 +83,23 @@ create type tidemark_fn.claim_result as (
   server text,
   moves bigint,
   has_moved boolean
+);
+
+-- A subscription, whether it was created just now, why it could not be, and how many messages a new one does not get.
+create type tidemark_fn.subscribed as (
+  id int,
+  uid bigint,
+  topic_id int,
+  group_name text,
+  status text,
+  epoch int,
+  heartbeat_interval_ms bigint,
+  heartbeat_timeout_ms bigint,
+  dead_after_misses int,
+  at_id bigint,
+  created boolean,
+  refusal text,
+  skipped bigint
 );
 
 -- The position of a group that is behind: what it has not passed lies after `start`.
