@@ -71,7 +71,7 @@ export type Ear = {
   /** Resolves when no more notifications can arrive. */
   readonly gone: Promise<void>
   /** Sends a statement on the listening connection, if that is possible. */
-  readonly query?: (text: string, values: string[]) => Promise<unknown>
+  readonly query?: (text: string, values: string[], name?: string) => Promise<unknown>
   destroy(): void
   leave(): Promise<void>
 }

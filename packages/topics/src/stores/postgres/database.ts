@@ -205,6 +205,12 @@ export class Database implements Statements {
     return await listening
   }
 
+  /** Whether a statement gets a connection of the pool at once. */
+  get hasRoom(): boolean {
+    const { size, busy, waiting } = this.#connections.use()
+    return busy < size && waiting === 0
+  }
+
   poolUse(): PoolUse {
     return this.#connections.use()
   }

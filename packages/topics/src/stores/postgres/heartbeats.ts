@@ -28,6 +28,8 @@ const TIMEOUT_MS = 5_000
 export class HeartbeatConnection {
   readonly #database: Database
   #session: Apart | undefined
+  /** Consumers of this process were reported, and have to be removed when they leave. */
+  #hasReported = false
   #running: Promise<unknown> = Promise.resolve()
   #closed = false
 
@@ -50,8 +52,10 @@ export class HeartbeatConnection {
   }
 
   async #send(beats: readonly Heartbeat[]): Promise<HeartbeatResult[]> {
+    const reports = beats.flatMap(toReports)
+    const isLast = beats.every(({ activity }) => activity?.group === null)
     try {
-      const rows = await this.#query(this.#database.sql(HEARTBEAT), [
+      const rows = await this.#query(this.#database.sql(HEARTBEAT), isLast, [
         beats.map(beat => beat.subscriptionId),
         beats.map(beat => beat.subscriptionUid),
         beats.map(beat => beat.processed),
@@ -59,8 +63,9 @@ export class HeartbeatConnection {
         beats.map(beat => beat.filtered),
         backfillSettings(DEFAULT_BACKFILL),
         beats[0]?.activity?.instance ?? '',
-        JSON.stringify(beats.flatMap(toReports)),
+        reports.length === 0 && !this.#hasReported ? null : JSON.stringify(reports),
       ])
+      if (reports.length > 0) this.#hasReported = true
       if (rows.some(({ status }) => status === 'GONE')) await this.#database.requireNamespace()
       const results = new Map(rows.map(row => [Number(row.id), row]))
       return beats.map(({ subscriptionId }) => toResult(subscriptionId, results.get(subscriptionId)))
@@ -71,10 +76,11 @@ export class HeartbeatConnection {
     }
   }
 
-  async #query(text: string, values: unknown[]): Promise<Row[]> {
+  async #query(text: string, isLast: boolean, values: unknown[]): Promise<Row[]> {
     if (this.#closed) throw new ClosedError('The store')
     if (this.#session === undefined || this.#session.isGone) {
-      const session = this.#database.apart(TIMEOUT_MS)
+      // The only heartbeat of groups that stop before the first was due is not worth a connection of its own.
+      const session = isLast && this.#database.hasRoom ? undefined : this.#database.apart(TIMEOUT_MS)
       // There are only the program's connections: a heartbeat waits for one like any other statement.
       if (session === undefined) return await this.#database.query(text, values, undefined, TIMEOUT_MS)
       this.#session = session

@@ -8,7 +8,7 @@ import type { Statements, Transaction } from './transaction.ts'
 /** A bundle that no process has used for this long is dropped: longer than any rolling deployment. */
 const KEPT_UNUSED = "interval '7 days'"
 /** How often a process records that it uses its bundle. */
-const NOTED_EVERY = "interval '1 hour'"
+export const NOTED_EVERY = "interval '1 hour'"
 
 /** Whether the bundle was installed completely and for the current tables (see functions/bundle.sql). */
 const IS_COMPLETE = `exists (
@@ -70,8 +70,13 @@ export async function areFunctionsShared(statements: Statements): Promise<boolea
 export async function useFunctions(statements: Statements): Promise<boolean> {
   const [row] = await statements.query(statements.sql(FIND), [statements.functions, statements.schema, BUNDLE_HASH])
   if (row?.is_there !== 't') return false
-  if (row.is_due === 't') await statements.query(statements.sql(NOTE), [BUNDLE_HASH]).catch(unlessReadOnly)
+  if (row.is_due === 't') await noteUse(statements)
   return true
+}
+
+/** Records that this process uses its bundle. */
+export async function noteUse(statements: Statements): Promise<void> {
+  await statements.query(statements.sql(NOTE), [BUNDLE_HASH]).catch(unlessReadOnly)
 }
 
 /** Inspecting a replica is fine; processes that write to the primary keep the bundle. */

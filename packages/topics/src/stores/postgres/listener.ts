@@ -114,6 +114,7 @@ export class Listener {
   /** If the listening connection takes no statements, a repair does not know about this process. */
   async #beSeen(ear: Ear): Promise<void> {
     await ear.query?.('select pg_advisory_lock_shared($1)', [usersLock(this.#database.schema)])
+    this.#wakeUps.sendOn(ear)
   }
 
   #warn(what: string): void {

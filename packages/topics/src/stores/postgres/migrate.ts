@@ -19,7 +19,8 @@ export const OLDEST_SERVER = 140_000
 
 export const NEWEST = MIGRATIONS.length
 
-const CHECKSUMS = MIGRATIONS.map(({ checksum }) => checksum)
+/** Of each migration, as the namespace notes it. */
+export const CHECKSUMS = MIGRATIONS.map(({ checksum }) => checksum)
 
 /** Through to_jsonb, because the table of a pre-release has no checksum column. */
 const APPLIED = "select version, to_jsonb(m) ->> 'checksum' as checksum from tidemark.migration as m order by version"

@@ -117,7 +117,7 @@ export class OwnConnections implements Connections {
     }
     return {
       gone: session.gone,
-      query: (text, values) => session.query({ text, values }),
+      query: (text, values, name) => session.query({ text, values, name }),
       destroy: () => session.destroy(),
       leave: () => session.leave(),
     }

@@ -1,6 +1,6 @@
 import type { Statements } from './transaction.ts'
 
-const OWNS = `
+export const OWNS = `
   select pg_has_role(c.relowner, 'usage') and has_schema_privilege(c.relnamespace, 'create') as owns
   from pg_class as c
   where c.oid = 'tidemark.topic'::regclass`

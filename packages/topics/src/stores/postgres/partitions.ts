@@ -34,6 +34,11 @@ export class Partitions {
     this.#database = database
   }
 
+  /** Call this for a new topic: it has two partitions. */
+  created({ id, config }: TopicRecord): void {
+    this.#known.set(id, { checkedAt: 0, lastId: 0, end: 2 * config.partitionRows })
+  }
+
   /** In the background, once the last partition but one is half full. */
   makeAhead(topic: TopicRecord, lastId: number): void {
     const rows = topic.config.partitionRows

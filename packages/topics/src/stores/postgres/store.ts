@@ -3,7 +3,6 @@ import { withTimeout } from '../../with-timeout.ts'
 import type { Store } from '../store.ts'
 import { postgresBackfills } from './backfills.ts'
 import { SharedClaims } from './claim.ts'
-import { requireOwnCluster } from './cluster.ts'
 import { type ConnectionSource, connectTo } from './connection-source.ts'
 import { Database, functionsOf } from './database.ts'
 import { mapError } from './database-errors.ts'
@@ -12,15 +11,13 @@ import { DedupePruner } from './dedupe.ts'
 import { dropNamespace } from './drop-namespace.ts'
 import { FunctionsInUse } from './functions-in-use.ts'
 import { HeartbeatConnection, postgresHeartbeats } from './heartbeats.ts'
-import { readIncarnation } from './incarnations.ts'
 import { postgresInspection } from './inspection.ts'
 import { postgresJobs } from './jobs.ts'
 import { postgresLeases } from './leases.ts'
 import { Listener } from './listener.ts'
 import { postgresLog } from './log.ts'
-import { migrate } from './migrate.ts'
+import { openNamespace } from './opened.ts'
 import { postgresOperator } from './operator.ts'
-import { ownsTables } from './owner.ts'
 import { Partitions } from './partitions.ts'
 import { STATEMENT_TIMEOUT_MS } from './statement-limits.ts'
 import { postgresSubscriptions } from './subscriptions.ts'
@@ -46,13 +43,12 @@ export async function openPostgres(options: PostgresOptions): Promise<Store> {
   const wakeUps = new WakeUps(database)
   const listener = new Listener(database, wakeUps)
   try {
-    await migrate(database)
-    await requireOwnCluster(database)
-    database.incarnation = await readIncarnation(database)
+    const { incarnation, ownsTables } = await openNamespace(database)
+    database.incarnation = incarnation
     // Notifications only arrive if sessions are kept, so one proof serves both.
     database.keepsSessions = await listener.start()
     const functions = new FunctionsInUse(database, () => postgresOperator(options, namespace).migrate())
-    return assemble(database, { wakeUps, listener, functions, rowCacheBytes, ownsTables: await ownsTables(database) })
+    return assemble(database, { wakeUps, listener, functions, rowCacheBytes, ownsTables })
   } catch (error) {
     await listener.close()
     await database.close()
@@ -81,8 +77,9 @@ function assemble(database: Database, { wakeUps, listener, functions, rowCacheBy
   database.guard.onGone(() => void listener.close())
   const closeAll = async (withinMs: number): Promise<void> => {
     const until = performance.now() + withinMs
-    const services = [wakeUps, listener, beating, functions]
-    const idle = [partitions.idle(), pruner.idle(), ...services.map(service => service.close())]
+    // The last wake-ups are sent on the listening connection.
+    const silent = wakeUps.close().then(() => listener.close())
+    const idle = [partitions.idle(), pruner.idle(), silent, beating.close(), functions.close()]
     await withTimeout(Promise.allSettled(idle), withinMs)
     await database.close(Math.max(0, until - performance.now()))
   }
@@ -90,7 +87,7 @@ function assemble(database: Database, { wakeUps, listener, functions, rowCacheBy
   return {
     capabilities: { persistent: true, oneConnection: database.isSingle },
     location: database.location,
-    topics: postgresTopics(database),
+    topics: postgresTopics(database, partitions),
     log: postgresLog(database, { partitions, pruner, wakeUps }),
     subscriptions: postgresSubscriptions(database, claims),
     heartbeats: postgresHeartbeats(database, beating),

@@ -7,11 +7,12 @@ import type { ConfigPreviewRecord, Topics } from '../topics.ts'
 import { CallerTransaction } from './caller-transaction.ts'
 import type { Database } from './database.ts'
 import { deleteRows, dropLeftOver } from './delete-topic.ts'
+import type { Partitions } from './partitions.ts'
 import { lockKey } from './schema-name.ts'
 import type { Statements, Transaction } from './transaction.ts'
 
 /** The topics of one schema. */
-export function postgresTopics(database: Database): Topics {
+export function postgresTopics(database: Database, partitions: Partitions): Topics {
   const topics: Topics = {
     find: name => find(database, name),
     // On our own connection, so that nobody waits for the caller's transaction. A `tx` that is refused creates no
@@ -24,7 +25,11 @@ export function postgresTopics(database: Database): Topics {
       return await topics.configure(name, {})
     },
     list: () => database.transaction({}, listTopics),
-    configure: (name, given) => database.transaction({}, tx => configureTopic(tx, name, given)),
+    configure: async (name, given) => {
+      const { topic, isNew } = await database.transaction({}, tx => configureTopic(tx, name, given))
+      if (isNew) partitions.created(topic)
+      return topic
+    },
     preview: (topic, given) => database.transaction({ topic }, tx => previewConfig(tx, topic, given)),
     delete: async topic => {
       await database.maintenance({ topic }, tx => deleteRows(tx, topic))
@@ -81,14 +86,17 @@ export async function listTopics(tx: Transaction): Promise<TopicRecord[]> {
   return rows.map(row => toRecord(row as TopicRow))
 }
 
-async function configureTopic(tx: Transaction, name: string, given: Partial<TopicConfig>): Promise<TopicRecord> {
+type Configured = { readonly topic: TopicRecord; readonly isNew: boolean }
+
+async function configureTopic(tx: Transaction, name: string, given: Partial<TopicConfig>): Promise<Configured> {
   // Serialises processes that configure the same topic.
   await tx.query('select pg_advisory_xact_lock($1)', [lockKey(tx.schema, 'topic', name)])
   const text = tx.sql(`select ${TOPIC_COLUMNS} from tidemark.topic where name = $1 for update`)
   const [existing] = (await tx.query(text, [name])) as TopicRow[]
   const hasMessages = existing !== undefined && (await isUsed(tx, existing))
   const config = mergeTopicConfig(name, existing && storedConfig(existing), given, hasMessages)
-  return existing ? await change(tx, existing, config) : await create(tx, name, config)
+  const topic = existing ? await change(tx, existing, config) : await create(tx, name, config)
+  return { topic, isNew: existing === undefined }
 }
 
 const REMOVABLE = 'select tidemark_fn.removable_with($1, $2::jsonb) as removable'

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import type { Ear } from './connections.ts'
 import type { Database } from './database.ts'
 
 /** At most 200 per second and topic. */
@@ -15,6 +16,7 @@ export class WakeUps {
   readonly #database: Database
   readonly #sending = new Map<number, Promise<void>>()
   readonly #waiting = new Set<number>()
+  #ear: Ear | undefined
   #closed = false
 
   constructor(database: Database) {
@@ -31,8 +33,19 @@ export class WakeUps {
     this.#sending.set(topicId, this.#sendAll(topicId))
   }
 
+  /** From now on wake-ups are sent on the listening connection, which is idle, and not on one of the pool. */
+  sendOn(ear: Ear): void {
+    this.#ear = ear
+    void ear.gone.then(() => {
+      if (this.#ear === ear) this.#ear = undefined
+    })
+  }
+
   async notify(payload: string): Promise<void> {
-    await this.#database.query(NOTIFY, [this.#database.schema, payload], 'tidemark_notify')
+    const values = [this.#database.schema, payload]
+    const ear = this.#ear
+    if (ear?.query !== undefined) await ear.query(NOTIFY, values, 'tidemark_notify')
+    else await this.#database.query(NOTIFY, values, 'tidemark_notify')
   }
 
   /** Waits for a send in progress. */
