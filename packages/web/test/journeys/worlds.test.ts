@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
+import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
-import { tidemark } from '../../../cli/test/command.ts'
+import { temporaryFolder } from '../../../../testing/folders.ts'
+import { type RunningCommand, startTidemark, tidemark } from '../../../cli/test/command.ts'
 import { SKIPPED, TestBrowser } from '../browser/browser.ts'
 import { startWorldOf, upTo } from '../browser/world-of.ts'
 
@@ -49,14 +51,37 @@ describe('a world', { skip: SKIPPED }, () => {
   })
 
   it('that is deleted while it plays says so, and keeps what was loaded', async () => {
-    await using world = await startWorldOf({ shape: [10, 10], ticks: upTo(12) })
-    const { page } = await browser.open(`${world.url}/runs/${world.runId}?t=0`)
-    await page.locator('canvas[data-tick="0"]').waitFor()
+    using folder = temporaryFolder()
+    const data = join(folder.path, 'data')
+    const { code } = await tidemark([
+      'start',
+      '--data',
+      data,
+      '--no-config',
+      '--no-demo',
+      '--no-server',
+      '--new',
+      '--ticks',
+      '60',
+    ])
+    assert.equal(code, 0)
+    const serve = async (port: string): Promise<RunningCommand> => {
+      const server = startTidemark(['serve', '--data', data, '--port', port])
+      await server.waitFor(/http:/)
+      return server
+    }
+    await using first = await serve('0')
+    const [url = ''] = /http:\/\/[\w.:]+/.exec(first.out) ?? []
+    const { runs } = (await (await fetch(`${url}/api/v1/runs`)).json()) as { runs: [string] }
+    const { page } = await browser.open(`${url}/runs/${runs[0]}?t=0`)
+    await page.locator('canvas[data-tick]').first().waitFor()
     await page.keyboard.press('Space')
-    await world.pipeline.stop()
-    const { code, err } = await tidemark(['runs', 'remove', world.runId, '--data', world.folder, '--yes'])
-    assert.equal(code, 0, err)
+    await first[Symbol.asyncDispose]()
+    const removed = await tidemark(['runs', 'remove', runs[0], '--data', data, '--yes'])
+    assert.equal(removed.code, 0, removed.err)
+    await using _second = await serve(new URL(url).port)
     await page.getByText('This run has been deleted').waitFor()
+    assert.ok(await page.locator('canvas[data-tick]').first().isVisible())
     await page.getByRole('link', { name: 'All worlds' }).click()
     await page.getByText('No worlds yet').waitFor()
   })
@@ -74,7 +99,7 @@ describe('a world', { skip: SKIPPED }, () => {
       .getByText(/died|dead/i)
       .first()
       .waitFor()
-    await card.getByRole('button', { name: '#3' }).click()
+    await card.getByRole('button', { name: 'Go to #3' }).click()
     await page.getByRole('region', { name: 'Organism 3' }).waitFor()
     assert.deepEqual(
       problems.filter(problem => !/status of 404/.test(problem)),

@@ -20,7 +20,6 @@ export function TopicFlow({ topics }: { topics: readonly TopicLive[] }) {
     )
     .slice(0, MOST_TOPICS)
   const rates = useRecentRates(busy.map(({ topic }) => topic))
-  if (busy.length === 0) return null
   const groups = topics.reduce((sum, each) => sum + each.groups.length, 0)
   return (
     <section class="panel stack" aria-labelledby="topics">
@@ -30,6 +29,7 @@ export function TopicFlow({ topics }: { topics: readonly TopicLive[] }) {
           Topics {whole(topics.length)} · Groups {whole(groups)}
         </a>
       </div>
+      {busy.length === 0 && <p class="muted">No topic has messages or groups yet.</p>}
       <ul class="topic-flow">
         {busy.map(topic => (
           <li key={topic.topic}>

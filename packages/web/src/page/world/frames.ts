@@ -1,6 +1,6 @@
 import { bytesOf, type Frame, type PlaneChoice } from './plane.ts'
 import { startWorker } from './start-worker.ts'
-import type { Loaded, Wanted } from './worker.ts'
+import type { Loaded, Nearest, Wanted } from './worker.ts'
 
 /** Maximum memory of decoded ticks; the least recently used is evicted first. */
 const MOST_BYTES = 128 * 1024 ** 2
@@ -8,6 +8,13 @@ const AT_ONCE = 6
 
 export class MissingTick extends Error {
   override readonly name = 'MissingTick'
+  /** The ticks beside it that are there, if the server has said so. */
+  readonly nearest: Nearest | undefined
+
+  constructor(detail: string, nearest: Nearest | undefined) {
+    super(detail)
+    this.nearest = nearest
+  }
 }
 
 /** Ticks of one run in one plane, loaded once and kept. */
@@ -82,7 +89,7 @@ export class Frames {
         resolve(loaded.frame)
       } else if (loaded.status === 404) {
         this.#missing.add(tick)
-        reject(new MissingTick(loaded.detail))
+        reject(new MissingTick(loaded.detail, loaded.nearest))
       } else reject(new Error(loaded.detail))
     })
     const wanted: Wanted = { id, url, tick, shape: this.#shape, plane: this.#plane }

@@ -3,9 +3,15 @@ import { type Frames, MissingTick } from './frames.ts'
 import { historyOf, rowsBefore } from './history.ts'
 import type { Frame } from './plane.ts'
 import type { RunState } from './run-state.ts'
+import type { Nearest } from './worker.ts'
 
 /** A tick that cannot be shown, and why. */
-export type Trouble = { readonly tick: number; readonly isMissing: boolean; readonly detail: string }
+export type Trouble = {
+  readonly tick: number
+  readonly isMissing: boolean
+  readonly detail: string
+  readonly nearest?: Nearest | undefined
+}
 
 /**
  * Shows the tick that is asked for as soon as its cells are there. While a finger scrubs, only the newest question counts, and one
@@ -44,7 +50,13 @@ export function showFrames(
         show(await frames.get(tick))
       } catch (error) {
         if (wanted !== tick || isOver) continue
-        trouble.value = { tick, isMissing: error instanceof MissingTick, detail: (error as Error).message }
+        const isMissing = error instanceof MissingTick
+        trouble.value = {
+          tick,
+          isMissing,
+          detail: (error as Error).message,
+          nearest: isMissing ? error.nearest : undefined,
+        }
       }
     }
     isLoading = false

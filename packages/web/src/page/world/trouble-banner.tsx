@@ -17,9 +17,9 @@ export function TroubleBanner({ run, trouble }: { run: RunState; trouble: Troubl
         {trouble.detail}
       </p>
     )
-  const { before, after } = run.around(trouble.tick)
-  const offer = (tick: number | undefined, word: string) =>
-    tick !== undefined && (
+  const { before, after } = trouble.nearest ?? run.around(trouble.tick)
+  const offer = (tick: number | null | undefined, word: string) =>
+    typeof tick === 'number' && (
       <button type="button" onClick={() => run.goTo(tick)}>
         {word} {whole(tick)}
       </button>

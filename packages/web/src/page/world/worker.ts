@@ -9,9 +9,12 @@ export type Wanted = {
   readonly plane: PlaneChoice
 }
 
+/** Beside a tick that is missing: the nearest ones that are there. */
+export type Nearest = { readonly before: number | null; readonly after: number | null }
+
 export type Loaded =
   | { readonly id: number; readonly frame: Frame; readonly decodeMs: number }
-  | { readonly id: number; readonly status: number; readonly detail: string }
+  | { readonly id: number; readonly status: number; readonly detail: string; readonly nearest?: Nearest }
 
 /** The worker's own scope: its type library can't be loaded beside the page's. */
 declare const self: {
@@ -33,8 +36,8 @@ self.onmessage = async ({ data }: MessageEvent<Wanted | number>): Promise<void> 
   try {
     const answer = await fetch(data.url, { headers: { accept: CELLS }, signal: abort.signal })
     if (!answer.ok) {
-      const { detail } = (await answer.json().catch(() => ({}))) as { detail?: string }
-      post({ id: data.id, status: answer.status, detail: detail ?? answer.statusText })
+      const { detail, nearest } = (await answer.json().catch(() => ({}))) as { detail?: string; nearest?: Nearest }
+      post({ id: data.id, status: answer.status, detail: detail ?? answer.statusText, ...(nearest && { nearest }) })
       return
     }
     const bytes = new Uint8Array(await answer.arrayBuffer())
