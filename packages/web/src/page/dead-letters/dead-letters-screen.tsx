@@ -1,155 +1,144 @@
 import { pushQuery, query } from '../address.ts'
-import { count, plural } from '../format.ts'
-import { at, get, write } from '../http.ts'
+import { whole } from '../format.ts'
+import { get } from '../http.ts'
 import { overview } from '../live.ts'
-import type { StoredMessage } from '../messages/stored-message.ts'
-import { summaryOf } from '../messages/stored-message.ts'
-import { Age } from '../parts/age.tsx'
-import { ActionButton } from '../parts/confirm.tsx'
 import { useLoaded } from '../parts/load.ts'
 import { Mark } from '../parts/mark.tsx'
-import { ScrollBox } from '../parts/scroll-box.tsx'
 import { Empty, Failed, Loading } from '../parts/states.tsx'
+import { ErrorRow } from './error-row.tsx'
+import type { ErrorKinds } from './letter-shapes.ts'
 
-type Letter = StoredMessage & {
-  readonly group: string
-  readonly attempts: number
-  readonly error: { readonly name: string; readonly message: string }
-  readonly deadAt: string
-}
+const REFRESH_MS = 3_000
 
-/** Dead letters, with one line per kind of error. */
+/** Messages that failed for good: one line per kind of error, which opens into its letters. */
 export function DeadLettersScreen() {
-  const found = overview.value
-  if (found === undefined) return <Loading rows={6} />
-  const topics = found.topics.filter(({ groups }) => groups.some(({ deadLetters }) => deadLetters > 0))
-  const topic = query.value.get('topic')
-  const shown = topic === null ? topics : topics.filter(each => each.topic === topic)
+  const topic = query.value.get('topic') || undefined
+  const group = query.value.get('group') || undefined
+  const isAny = useIsAny(topic)
+  const errors = useLoaded(
+    signal => get<ErrorKinds>('/dead-letters/errors', { signal, query: { topic, group } }),
+    [topic, group, isAny],
+    REFRESH_MS,
+  )
+  const found = errors.value.value?.errors
   return (
     <div class="stack">
       <div class="row spread">
         <h1>Dead letters</h1>
-        {topic !== null && (
-          <button type="button" onClick={() => pushQuery({ topic: null, group: null })}>
-            All topics
-          </button>
-        )}
+        <LetterFilters topic={topic} group={group} />
       </div>
-      {shown.length === 0 ? (
-        <Empty title="No dead letters">
-          <Mark kind="ok" word="healthy">
-            A message comes here when its last attempt has failed.
-          </Mark>
-        </Empty>
+      {errors.error.value !== undefined ? (
+        <Failed error={errors.error.value} retry={errors.reload} />
+      ) : found === undefined ? (
+        <Loading rows={6} />
+      ) : found.length === 0 ? (
+        <None topic={topic} group={group} />
       ) : (
-        shown.map(each => <TopicLetters key={each.topic} topic={each.topic} />)
+        <ul class="stack tight">
+          {found
+            .toSorted((one, other) => other.lastAt.localeCompare(one.lastAt))
+            .map(kind => (
+              <ErrorRow
+                key={`${kind.topic} ${kind.group} ${kind.fingerprint}`}
+                kind={kind}
+                isOpen={query.value.get('error') === kind.fingerprint}
+                reload={errors.reload}
+              />
+            ))}
+          <Beyond kinds={errors.value.value} />
+        </ul>
       )}
     </div>
   )
 }
 
-function TopicLetters({ topic }: { topic: string }) {
-  const group = query.value.get('group')
-  const place = `${at('topics', topic)}/dead-letters`
-  const letters = useLoaded(
-    signal =>
-      get<{ deadLetters: Letter[]; next: number | null }>(place, {
-        signal,
-        query: { limit: 500, ...(group && { group }) },
-      }),
-    [topic, group],
-    5_000,
-  )
-  if (letters.error.value !== undefined) return <Failed error={letters.error.value} retry={letters.reload} />
-  const all = letters.value.value?.deadLetters
-  if (all === undefined) return <Loading rows={3} />
-  const byError = [...Map.groupBy(all, letter => `${letter.group}\n${fingerprint(letter.error)}`).values()]
+/** How many the live figures know: a change of it looks anew at once. */
+function useIsAny(topic: string | undefined): number {
+  const topics = overview.value?.topics.filter(each => topic === undefined || each.topic === topic) ?? []
+  return topics.flatMap(({ groups }) => groups).reduce((sum, { deadLetters }) => sum + deadLetters, 0)
+}
+
+function None({ topic, group }: { topic: string | undefined; group: string | undefined }) {
+  const where = [topic, group].filter(Boolean).join(' / ')
   return (
-    <section class="panel stack" aria-label={`Dead letters of ${topic}`}>
-      <h2>{topic}</h2>
-      {byError.map(same => {
-        const [first] = same
-        if (first === undefined) return null
-        const ids = same.map(({ id }) => id)
-        const last = same.at(-1) ?? first
-        return (
-          <details key={`${first.group} ${fingerprint(first.error)}`}>
-            <summary class="row spread">
-              <span class="row">
-                <Mark kind="bad" word="failed">
-                  <strong>
-                    {first.error.name}: {first.error.message}
-                  </strong>
-                </Mark>
-                <span class="muted">{first.group}</span>
-              </span>
-              <span class="row">
-                <span>{count(same.length)}</span>
-                <Age at={last.deadAt} />
-                <ActionButton
-                  label={`Redrive ${count(same.length)}`}
-                  needs="operate"
-                  topic={topic}
-                  text={`${plural(same.length, 'message')} ${same.length === 1 ? 'returns' : 'return'} to ${first.group || 'the queue'} with all attempts.`}
-                  run={async () => {
-                    const { redriven, gone } = await redrive(place, ids)
-                    letters.reload()
-                    return `Redrove ${plural(redriven, 'message')}.${gone > 0 ? ` ${count(gone)} were cleaned up before.` : ''}`
-                  }}
-                />
-                <ActionButton
-                  label={`Discard ${count(same.length)}`}
-                  needs="operate"
-                  topic={topic}
-                  danger
-                  typed={String(same.length)}
-                  text={`${plural(same.length, 'dead letter')} ${same.length === 1 ? 'is' : 'are'} deleted for good.`}
-                  run={async () => {
-                    await write('POST', `${place}/discard`, { ids })
-                    letters.reload()
-                    return `Discarded ${plural(same.length, 'dead letter')}.`
-                  }}
-                />
-              </span>
-            </summary>
-            <ScrollBox label="Table of dead letters">
-              <table>
-                <thead>
-                  <tr>
-                    <th scope="col">Message</th>
-                    <th scope="col">Key</th>
-                    <th scope="col" class="number">
-                      Attempts
-                    </th>
-                    <th scope="col">Died</th>
-                    <th scope="col">Payload</th>
-                  </tr>
-                </thead>
-                <tbody>
-                  {same.slice(0, 50).map(letter => (
-                    <tr key={letter.id}>
-                      <td class="mono">{letter.id}</td>
-                      <td>{letter.key ?? '–'}</td>
-                      <td class="number">{letter.attempts}</td>
-                      <td>
-                        <Age at={letter.deadAt} />
-                      </td>
-                      <td class="mono truncate payload">{summaryOf(letter)}</td>
-                    </tr>
-                  ))}
-                </tbody>
-              </table>
-            </ScrollBox>
-          </details>
-        )
-      })}
-    </section>
+    <Empty title={where === '' ? 'No dead letters' : `${where} has no dead letters`}>
+      <Mark kind="ok" word="healthy">
+        A message comes here when its last attempt has failed.
+      </Mark>
+    </Empty>
   )
 }
 
-const redrive = (place: string, ids: readonly number[]): Promise<{ redriven: number; gone: number }> =>
-  write('POST', `${place}/redrive`, { ids })
+/** Which topic, group, key and time. All of it stands in the address. */
+function LetterFilters({ topic, group }: { topic: string | undefined; group: string | undefined }) {
+  const topics = overview.value?.topics ?? []
+  const groups = topics.find(each => each.topic === topic)?.groups.filter(each => each.group !== '') ?? []
+  const given = query.value
+  const isFiltered = ['topic', 'group', 'key', 'since'].some(name => given.get(name))
+  return (
+    <div class="row filters">
+      <label class="row">
+        <span class="muted">topic</span>
+        <select
+          value={topic ?? ''}
+          onChange={event => pushQuery({ topic: event.currentTarget.value, group: null, error: null })}
+        >
+          <option value="">all</option>
+          {topics.map(each => (
+            <option key={each.topic}>{each.topic}</option>
+          ))}
+        </select>
+      </label>
+      {groups.length > 0 && (
+        <label class="row">
+          <span class="muted">group</span>
+          <select value={group ?? ''} onChange={event => pushQuery({ group: event.currentTarget.value, error: null })}>
+            <option value="">all</option>
+            {groups.map(each => (
+              <option key={each.group}>{each.group}</option>
+            ))}
+          </select>
+        </label>
+      )}
+      <label class="row">
+        <span class="muted">key</span>
+        <input
+          type="search"
+          class="mono"
+          spellcheck={false}
+          value={given.get('key') ?? ''}
+          onChange={event => pushQuery({ key: event.currentTarget.value })}
+        />
+      </label>
+      <label class="row">
+        <span class="muted">since</span>
+        <input
+          type="datetime-local"
+          step="1"
+          value={given.get('since') ?? ''}
+          onChange={event => pushQuery({ since: event.currentTarget.value })}
+        />
+      </label>
+      {isFiltered && (
+        <button
+          type="button"
+          class="plain"
+          onClick={() => pushQuery({ topic: null, group: null, key: null, since: null })}
+        >
+          Clear
+        </button>
+      )}
+    </div>
+  )
+}
 
-/** Error name and message without digits, ids and quoted text, so that similar errors share a line. */
-const fingerprint = ({ name, message }: Letter['error']): string =>
-  `${name}: ${message.replaceAll(/(["'`]).*?\1/g, '…').replaceAll(/[0-9a-f]{8,}|\d+/gi, '#')}`
+/** What is not shown is said. */
+function Beyond({ kinds }: { kinds: ErrorKinds | undefined }) {
+  if (kinds === undefined || (kinds.complete && kinds.omitted === 0)) return null
+  return (
+    <li class="muted small">
+      {!kinds.complete && `The newest ${whole(kinds.examined)} dead letters were examined. `}
+      {kinds.omitted > 0 && `${whole(kinds.omitted)} further kinds are not shown.`}
+    </li>
+  )
+}

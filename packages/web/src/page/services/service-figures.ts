@@ -1,14 +1,6 @@
 import { bytes, count, duration, rate } from '../format.ts'
-import type { Metrics, ServiceFailure } from './service-shapes.ts'
+import type { ServiceFailure } from './service-shapes.ts'
 
-/** The figure that says how fast a service works, and its unit. */
-export function mainRate(metrics: Metrics): { readonly value: number; readonly unit: string } | undefined {
-  const name = PREFERRED.find(each => metrics[each] !== undefined) ?? Object.keys(metrics).find(isRate)
-  if (name === undefined) return undefined
-  return { value: metrics[name] ?? 0, unit: `${words(name.slice(0, -'PerSecond'.length))}/s` }
-}
-
-const PREFERRED = ['ticksPerSecond', 'batchesPerSecond', 'messagesPerSecond']
 const isRate = (name: string): boolean => name.endsWith('PerSecond')
 
 /** "flushMsP95" → "flush P95", with its value as a time. */

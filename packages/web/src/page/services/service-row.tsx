@@ -4,15 +4,26 @@ import { overview } from '../live.ts'
 import { Age } from '../parts/age.tsx'
 import { kindOfService, Mark } from '../parts/mark.tsx'
 import { Sparkline } from '../parts/sparkline.tsx'
-import { remembered } from './rate-memory.ts'
+import type { Speed } from './rate-memory.ts'
 import { ServiceActions } from './service-actions.tsx'
-import { mainRate, metricOf, troublesOf } from './service-figures.ts'
+import { metricOf, troublesOf } from './service-figures.ts'
 import type { Service } from './service-shapes.ts'
 import { SpeedControl } from './speed-control.tsx'
 
-export function ServiceRow({ service, isOpen, reload }: { service: Service; isOpen: boolean; reload(): void }) {
+export function ServiceRow({
+  service,
+  speed,
+  rates,
+  isOpen,
+  reload,
+}: {
+  service: Service
+  speed: Speed | undefined
+  rates: readonly (number | null)[]
+  isOpen: boolean
+  reload(): void
+}) {
   const { name, state, healthy, waitingFor } = service
-  const speed = mainRate(service.metrics)
   const troubles = troublesOf(service.errors)
   const [worst] = troubles
   return (
@@ -37,9 +48,7 @@ export function ServiceRow({ service, isOpen, reload }: { service: Service; isOp
           {speed === undefined ? <span class="muted">–</span> : `${rate(speed.value)} ${speed.unit}`}
         </span>
         <span class="service-spark values">
-          {speed !== undefined && (
-            <Sparkline values={remembered(name)} says={`now ${rate(speed.value)} ${speed.unit}`} />
-          )}
+          {speed !== undefined && <Sparkline values={rates} says={`now ${rate(speed.value)} ${speed.unit}`} />}
         </span>
         <span class="service-says small">
           {worst !== undefined ? (

@@ -1,25 +1,34 @@
-import { useEffect } from 'preact/hooks'
+import { useMemo } from 'preact/hooks'
 import { bytes, count, duration } from '../format.ts'
 import { get, Problem, write } from '../http.ts'
 import { atNow } from '../parts/age.tsx'
 import { ActionButton } from '../parts/confirm.tsx'
 import { useLoaded } from '../parts/load.ts'
 import { Empty, Failed, Loading } from '../parts/states.tsx'
-import { remember } from './rate-memory.ts'
-import { mainRate } from './service-figures.ts'
+import { RateMemory, type Speed } from './rate-memory.ts'
 import { ServiceRow } from './service-row.tsx'
-import type { Disk, PipelineStatus } from './service-shapes.ts'
+import type { Disk, Metrics, PipelineStatus } from './service-shapes.ts'
 
 const REFRESH_MS = 1_000
 const TIMEOUT_MS = 60_000
+
+/** By service, also while another screen is shown. */
+const memories = new Map<string, RateMemory>()
+
+function remember(service: string, metrics: Metrics): Speed | undefined {
+  const memory = memories.get(service) ?? new RateMemory()
+  memories.set(service, memory)
+  return memory.add(metrics, Date.now())
+}
 
 /** The services of the pipeline, in the order of the flow. */
 export function ServicesScreen({ service: chosen }: { service?: string }) {
   const status = useLoaded(signal => get<PipelineStatus>('/pipeline', { signal }), [], REFRESH_MS)
   const found = status.value.value
-  useEffect(() => {
-    for (const { name, metrics } of found?.services ?? []) remember(name, mainRate(metrics)?.value ?? null)
-  }, [found])
+  const speeds = useMemo(
+    () => new Map(found?.services.map(({ name, metrics }) => [name, remember(name, metrics)])),
+    [found],
+  )
   const error = status.error.value
   if (error instanceof Problem && error.code === 'TIDEMARK_NOT_SERVED')
     return (
@@ -47,7 +56,14 @@ export function ServicesScreen({ service: chosen }: { service?: string }) {
       {!isAnyKnown && <p class="warning">There is no service {chosen}. These are all:</p>}
       <ul class="stack tight services">
         {found.services.toReversed().map(service => (
-          <ServiceRow key={service.name} service={service} isOpen={service.name === chosen} reload={status.reload} />
+          <ServiceRow
+            key={service.name}
+            service={service}
+            speed={speeds.get(service.name)}
+            rates={memories.get(service.name)?.values ?? []}
+            isOpen={service.name === chosen}
+            reload={status.reload}
+          />
         ))}
       </ul>
     </div>
