@@ -7,7 +7,7 @@ await tm.configureTopic('orders', { semantics: 'pub-sub', maxAttempts: 5 })
 
 const email = tm.consumerGroup<Order>('orders', 'email')
 email.addConsumer('email-1', async ({ payload, attempt }) => {
-  console.log(`email: order ${payload.orderId} (attempt ${attempt})`) // throw, and it is tried again later
+  console.log(`email: order ${payload.orderId} (attempt ${attempt})`) // throw, and it is retried later
 })
 await email.start({ from: 'now' })
 

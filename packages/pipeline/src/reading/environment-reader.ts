@@ -85,7 +85,7 @@ export class IndexedEnvironment implements EnvironmentReader {
       (await blobs.range()) === null
         ? { ranges: [[span.tickStart, span.tickEnd, step] as const], next: null }
         : await readSequences(blobs, span, step, most)
-    // What lies between two pages belongs to the second.
+    // The part between two pages belongs to the second.
     const last = next === null ? span.tickEnd : (ranges.at(-1)?.[1] ?? span.tickEnd)
     const from = next === null ? null : last + step
     return { ranges, gaps: gapsBetween(ranges, { tickStart: span.tickStart, tickEnd: last }, step), next: from }

@@ -51,7 +51,7 @@ export type EnvironmentReader = {
   nearest(tick: number): Promise<NearestTicks>
   /**
    * Which ticks are indexed, and which are missing between the first and the last. At most `limit` ranges (default
-   * 1000). Ticks of a strategy with tables of its own are known by their first and last only.
+   * 1000). Ticks of a strategy with its own tables are only known by their first and last.
    */
   ticks(query?: TickQuery & { readonly limit?: number }): Promise<IndexedTicks>
   /**

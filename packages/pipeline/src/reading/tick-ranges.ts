@@ -10,13 +10,13 @@ export type TickSequences = {
   readonly next: number | null
 }
 
-/** Blocks and ticks that are read at once. A block that is full needs no look at its ticks. */
+/** Blocks and ticks that are read at once. The ticks of a full block need not be read. */
 const BLOCKS_AT_ONCE = 2_000
-/** Then the rest is on the next page: 5 million ticks, or this many where every block has gaps. */
+/** The rest is on the next page: after 5 million ticks, or this many if every block has gaps. */
 const MOST_PAGES = 10
 const MOST_TICKS = 50_000
 
-/** Which ticks of a range exist, as sequences without a gap: at most so many. The range begins at a tick of the samples. */
+/** Which ticks of a range exist, as sequences without a gap, up to a limit. The range begins at a sampled tick. */
 export async function readSequences(
   ticks: TickBlobs,
   { tickStart, tickEnd }: TickRange,
@@ -52,7 +52,7 @@ export async function readSequences(
 const firstSample = (tick: number, sample: number, step: number): number =>
   tick + ((((sample - tick) % step) + step) % step)
 
-/** Ticks that a block has if none is missing. */
+/** Ticks of a complete block. */
 function samplesIn(block: number, sample: number, step: number): number {
   const first = firstSample(block * BLOCK_TICKS, sample, step)
   return first >= (block + 1) * BLOCK_TICKS ? 0 : Math.floor(((block + 1) * BLOCK_TICKS - 1 - first) / step) + 1

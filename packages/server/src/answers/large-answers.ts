@@ -61,7 +61,7 @@ export class LargeAnswers {
     return reserved
   }
 
-  /** Memory of an open stream, until it is disposed of. Throws if there is not enough for it. */
+  /** Memory of an open stream, until it is disposed. Throws if there is not enough. */
   hold(bytes: number): Disposable {
     this.#requireRoom(bytes)
     const held = this.#budget.hold(bytes)

@@ -1,14 +1,14 @@
 import type { DeadLetterErrorOptions, DeadLetterErrors } from 'tidemark'
 import type { Settings } from '../options.ts'
 
-/** However many pages show them, the dead letters are read at most this often. */
+/** Minimum time between two reads of the dead letters, however many pages show them. */
 const MAX_AGE_MS = 1_000
 /** Filters whose answers are kept. */
 const MOST_KEPT = 100
 
 type Kept = { readonly at: number; readonly answer: Promise<DeadLetterErrors> }
 
-/** Kinds of errors, read once for all who ask at about the same time. */
+/** Kinds of errors, read once for concurrent requests. */
 export class LetterErrors {
   readonly #settings: Settings
   readonly #kept = new Map<string, Kept>()

@@ -16,7 +16,7 @@ import { ByteStream } from '../streams/byte-stream.ts'
 import { untilGone } from '../until-gone.ts'
 import { RUN } from './runs.ts'
 
-/** Frames in memory for one reader: the one before, those that are made, and what it has not taken. */
+/** Frames in memory for one reader: the previous one, those being made, and those not sent yet. */
 const FRAMES_HELD = 5
 
 export const frameRoutes = (context: Context): Route[] => [
@@ -80,7 +80,7 @@ export const frameRoutes = (context: Context): Route[] => [
             if (gone.aborted) return
           }
         } catch (error) {
-          // The status has been sent: the stream itself says what happened.
+          // The status has been sent already, so the stream itself reports what happened.
           context.settings.logger.debug({ err: error, runId, tick }, 'frames could not be read')
           await out.write(records.problem(tick, toProblem(error)))
         }
@@ -93,7 +93,7 @@ const FRAMES_TYPE = 'application/octet-stream'
 
 type Asked = { readonly from: number; readonly to: number | undefined; readonly every: number }
 
-/** On the grid of the samples, from the first at or after `from`. */
+/** On the sampling grid, from the first tick at or after `from`. */
 function rangeOf({ from, to, every }: Asked, interval: number, tickStart: number, most: number): FrameRange {
   const first = from + ((((tickStart - from) % interval) + interval) % interval)
   const step = Math.ceil(every / interval) * interval

@@ -2,10 +2,10 @@ import { asBuffer } from '../answers/encoded.ts'
 import type { Problem } from '../problems/problem.ts'
 import type { FrameStep } from './frame-ticks.ts'
 
-/** What a record of the stream is. */
+/** Kinds of records in the stream. */
 export const FRAME_KINDS = { key: 0, xor: 1, gap: 2, end: 3, problem: 4 } as const
 
-/** Every so many frames come whole, so that a reader can begin there. */
+/** Every Nth frame is complete, so that a reader can begin there. */
 export const KEY_EVERY = 30
 
 /** Frames as records: varint length of the rest, varint tick, a byte for the kind, and the bytes. */
@@ -43,7 +43,7 @@ function varint(value: number): number[] {
   return bytes
 }
 
-/** Word by word where both are aligned: a million bytes take less than a millisecond. */
+/** Word by word if both are aligned: a million bytes take less than a millisecond. */
 function difference(before: Uint8Array, now: Uint8Array): Uint8Array {
   const found = new Uint8Array(now.length)
   const isAligned = before.byteOffset % 4 === 0 && now.byteOffset % 4 === 0

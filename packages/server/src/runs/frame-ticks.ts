@@ -1,11 +1,11 @@
 import { type NearestTicks, TickRemovedError } from '@tidemark/pipeline'
 
-/** Ticks `from`, `from + step`, … up to `to`; no more than `most` of them. */
+/** Ticks `from`, `from + step`, … up to `to`; at most `most` of them. */
 export type FrameRange = {
   readonly from: number
   readonly to: number
   readonly step: number
-  /** Ticks between two that are indexed at best. */
+  /** Minimum distance between two indexed ticks. */
   readonly interval: number
   readonly most: number
 }
@@ -14,18 +14,18 @@ export type FrameStep<T> =
   | { readonly kind: 'frame'; readonly tick: number; readonly found: T }
   /** Ticks from the one to the other are missing. */
   | { readonly kind: 'gap'; readonly tick: number; readonly last: number }
-  /** Where to go on. */
+  /** Where to continue. */
   | { readonly kind: 'end'; readonly tick: number }
 
 type Reading<T> = {
   /** null: the tick is not indexed. */
   read(tick: number): Promise<T | null>
   nearest(tick: number): Promise<NearestTicks>
-  /** Ticks that are read at the same time. */
+  /** Ticks read concurrently. */
   readonly ahead: number
 }
 
-/** Reads ahead, so that threads have work while the reader takes a frame; a gap is stepped over at once, however long it is. */
+/** Reads ahead, so that threads have work while the reader receives a frame; a gap of any length is skipped at once. */
 export async function* frameSteps<T>(
   { from, to, step, interval, most }: FrameRange,
   { read, nearest, ahead }: Reading<T>,
@@ -61,7 +61,7 @@ export async function* frameSteps<T>(
   yield { kind: 'end', tick: waiting[0]?.tick ?? next }
 }
 
-/** What was removed on purpose is as missing as what never came. */
+/** Ticks removed on purpose are as missing as those that never arrived. */
 async function orMissing<T>(reading: Promise<T | null>): Promise<T | null> {
   try {
     return await reading

@@ -4,14 +4,14 @@ import type { Transform } from 'node:stream'
 import { constants, createBrotliCompress, createGzip, createZstdCompress } from 'node:zlib'
 import type { Encoding } from '../answers/encoded.ts'
 
-/** Quick rather than small: frames of a picture are mostly what the last one was. */
+/** Fast rather than small: consecutive frames are mostly the same. */
 const PACKERS: { readonly [encoding in Encoding]: () => Transform & { flush(): void } } = {
   zstd: () => createZstdCompress({ params: { [constants.ZSTD_c_compressionLevel]: 1 } }),
   br: () => createBrotliCompress({ params: { [constants.BROTLI_PARAM_QUALITY]: 2 } }),
   gzip: () => createGzip({ level: 1, flush: constants.Z_SYNC_FLUSH }),
 }
 
-/** Bytes to a reader that may be slow: no more are made before it has taken most of what was. */
+/** Bytes for a possibly slow reader: no more are produced before it has received most of them. */
 export class ByteStream {
   readonly #raw: ServerResponse
   readonly #out: ServerResponse | Transform
@@ -29,7 +29,7 @@ export class ByteStream {
     this.#gone = gone
   }
 
-  /** Resolves when there is room for more, or the reader has gone. What was written is on its way at once. */
+  /** Resolves when there is room for more, or the reader has disconnected. Written bytes are sent at once. */
   async write(bytes: Uint8Array): Promise<void> {
     if (this.#gone.aborted) return
     const hasRoom = this.#out.write(bytes)

@@ -51,7 +51,7 @@ export type DeadLetterError = {
     /** Whole message of the error. */
     readonly message: string
   }
-  /** Number in each of the last 60 minutes, the present one last. */
+  /** Number in each of the last 60 minutes, the current one last. */
   readonly perMinute: readonly number[]
 }
 

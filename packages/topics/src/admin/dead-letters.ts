@@ -35,7 +35,7 @@ export type DeadLetterFilter = {
   group?: string
   /** Only dead letters with this error name, such as `'SmtpError'`. */
   errorName?: string
-  /** Only dead letters whose error is of this kind, as `deadLetterErrors` tells it. */
+  /** Only dead letters whose error is of this kind, as in `deadLetterErrors`. */
   fingerprint?: string
   /** Only dead letters with this message key. */
   key?: string
@@ -55,7 +55,7 @@ export type DeadLetterFilter = {
 export type DeadLetterOptions = {
   /** Only dead letters of this group. */
   group?: string
-  /** Only dead letters whose error is of this kind, as `deadLetterErrors` tells it. */
+  /** Only dead letters whose error is of this kind, as in `deadLetterErrors`. */
   fingerprint?: string
   /** Only dead letters with this error name, such as `'SmtpError'`. */
   errorName?: string
@@ -234,7 +234,7 @@ export async function previewDeadLetters(
 
 type Matching = Omit<DeadLetterSelection, 'limit' | 'after'>
 
-/** The database knows no kinds of errors: those of one are found first, and selected by their ids. */
+/** The database does not know kinds of errors: their dead letters are searched first, and selected by id. */
 async function* selections(
   runtime: Runtime,
   topic: TopicRecord,

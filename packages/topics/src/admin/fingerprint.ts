@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
 import type { FailureRecord } from '../stores/failure-record.ts'
 
-/** Stands for a part of a message that differs from failure to failure. */
+/** Replaces a part of a message that differs from failure to failure. */
 const ANY = '<…>'
-/** Characters of a message that are looked at. Beyond them, failures hardly ever differ in kind. */
+/** Characters of a message that are considered. Beyond them, failures hardly ever differ in kind. */
 const MOST_CHARACTERS = 1_000
 
 /** An error without what differs from failure to failure. */

@@ -9,7 +9,7 @@ class SmtpError extends Error {
   override readonly name = 'SmtpError'
 }
 
-/** Each message fails for good, with the error of its turn. */
+/** Each message fails permanently, with the error of its turn. */
 async function fail(tm: Tidemark, topic: string, errors: readonly Error[], key?: string): Promise<void> {
   await tm.configureTopic(topic, { maxAttempts: 1 })
   await tm.publishMessages(

@@ -53,7 +53,7 @@ export const isLive = computed(() => connection.value.state === 'live')
 type Handler = (data: never) => void
 const handlers = new Map<string, Set<Handler>>()
 
-/** Calls the handler once per event, in the frame in which it is drawn; the returned function takes it away. */
+/** Calls the handler once per event, in the frame in which it is drawn; the returned function removes it. */
 export function on<T>(event: string, handler: (data: T) => void): () => void {
   const all = handlers.get(event) ?? new Set()
   if (!handlers.has(event)) source?.addEventListener(event, heard)
@@ -61,10 +61,10 @@ export function on<T>(event: string, handler: (data: T) => void): () => void {
   return () => all.delete(handler as Handler)
 }
 
-/** What the stream reports in detail, such as `topic:orders` or `run:<id>`, with how many ask for it. */
+/** What the stream reports in detail, such as `topic:orders` or `run:<id>`, with the number of requesters. */
 const details = new Map<string, number>()
 
-/** Asks for more of one thing until the returned function is called. The stream is opened anew, and goes on where it was. */
+/** Requests details until the returned function is called. The stream is reopened, and continues where it was. */
 export function watchInDetail(what: string): () => void {
   details.set(what, (details.get(what) ?? 0) + 1)
   if (details.get(what) === 1) reopen()
@@ -75,7 +75,7 @@ export function watchInDetail(what: string): () => void {
   }
 }
 
-/** Leaving one screen for the next changes the details twice: the stream is opened once, afterwards. */
+/** Changing the screen changes the details twice: the stream is reopened once, afterwards. */
 function reopen(): void {
   clearTimeout(reopening)
   reopening = setTimeout(() => {
@@ -83,12 +83,12 @@ function reopen(): void {
   })
 }
 
-/** The page stands still, or goes on with fresh figures. */
+/** Freezes the page, or continues with fresh figures. */
 export function toggleFrozen(): void {
   frozen.value = !frozen.value
   missedWhileFrozen.value = 0
   if (frozen.value) return
-  // What changed meanwhile was only told once: a new stream begins with all of it.
+  // Changes in the meantime were only sent once: a new stream begins with a snapshot.
   refreshed.value++
   reopen()
 }

@@ -35,6 +35,6 @@ effect(() => {
 
 const isDark = matchMedia('(prefers-color-scheme: dark)')
 
-/** The theme that is shown, whoever chose it. */
+/** The effective theme, whoever chose it. */
 export const shownTheme = (): 'light' | 'dark' =>
   theme.value === 'system' ? (isDark.matches ? 'dark' : 'light') : theme.value

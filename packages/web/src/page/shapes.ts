@@ -169,7 +169,7 @@ export type DeadLetterError = {
   readonly firstAt: string
   readonly lastAt: string
   readonly sample: { readonly id: number; readonly key: string | null; readonly name: string; readonly message: string }
-  /** The last 60 minutes, the present one last. */
+  /** The last 60 minutes, the current one last. */
   readonly perMinute: readonly number[]
 }
 

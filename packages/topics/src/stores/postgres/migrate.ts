@@ -19,7 +19,7 @@ export const OLDEST_SERVER = 140_000
 
 export const NEWEST = MIGRATIONS.length
 
-/** Of each migration, as the namespace notes it. */
+/** Checksum of each migration, as recorded in the namespace. */
 export const CHECKSUMS = MIGRATIONS.map(({ checksum }) => checksum)
 
 /** Through to_jsonb, because the table of a pre-release has no checksum column. */

@@ -34,7 +34,8 @@ const letterBytes = (row: Row): number => messageBytes(row) + row.history.length
 
 function listDeadLetters(tx: Transaction, topic: TopicRecord, query: DeadLetterQuery): DeadLetter[] {
   const { limit, maxPayloadBytes = UNBOUNDED } = query
-  // The conditions are those that are given: with one statement for a topic and a group, all letters of the topic were sorted.
+  // Only the given conditions are part of the statement: with one statement for topic and group, all letters of the
+  // topic were sorted.
   const { where, values } = matching(topic, query)
   const statement = tx.prepare(`select ${COLUMNS} from tidemark_dead_letter d where ${where} order by d.id limit ?`)
   return rowsWithin<Row>(statement, [maxPayloadBytes, ...values, limit], query, letterBytes).rows.map(toDeadLetter)

@@ -36,7 +36,7 @@ export type Member = {
   readonly host: string | null
   readonly pid: number | null
   readonly since: string | null
-  /** null: consumers of the same names run elsewhere, too. */
+  /** null: consumers with the same names run elsewhere, too. */
   readonly inFlight: number | null
   readonly until: string | null
 }

@@ -14,7 +14,7 @@ export function LongText({ text, isMono = false }: { text: string; isMono?: bool
   )
 }
 
-/** A line without end is cut, too: bytes in base64 or minified JSON are one line. */
+/** A very long line is cut, too: base64 and minified JSON are one line. */
 export function partsOf(text: string): string[] {
   const parts: string[] = []
   let [start, lines] = [0, 0]

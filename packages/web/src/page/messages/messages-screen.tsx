@@ -13,7 +13,7 @@ import type { StoredMessage } from './stored-message.ts'
 import { TailView } from './tail-view.tsx'
 import { type Browsed, useBrowse } from './use-browse.ts'
 
-/** Browsing never consumes. Filters, the selected message and the tail live in the address. */
+/** Browsing never consumes. Filters, the selected message and the tail are part of the address. */
 export function MessagesScreen({ topic }: { topic: string }) {
   const given = query.value
   const filter = filterOf(given)

@@ -1,4 +1,4 @@
-/** A message as it was typed, as the API takes it. The payload is passed on as it stands, so that large numbers stay what they are. */
+/** Converts a typed message to the API's form. The payload is passed on unchanged, so that large numbers stay exact. */
 export function bodyOf({ payload, key, headers }: { payload: string; key: string; headers: string }): string {
   try {
     JSON.parse(payload)

@@ -17,7 +17,7 @@ export type StoredMessage = {
   readonly omittedBytes?: number
 }
 
-/** Payloads are cut at this many bytes until somebody asks for all of them. */
+/** Payloads are cut at this many bytes until the user asks for all of them. */
 export const SHOWN_BYTES = 4_096
 const SUMMARY = 160
 
@@ -36,7 +36,7 @@ export function summaryOf(message: StoredMessage): string {
 
 const oneLine = (text: string | undefined): string => (text ?? '').slice(0, SUMMARY).replaceAll(/\s+/g, ' ')
 
-/** JSON that was cut comes as bytes: it is no JSON any more, but still text. */
+/** JSON that was cut arrives as bytes: it is no longer valid JSON, but still text. */
 export const isText = ({ type }: StoredMessage): boolean => type === 'json'
 
 export function textOf(base64: string): string {

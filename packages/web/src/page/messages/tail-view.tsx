@@ -6,7 +6,7 @@ import { MessageTable } from './message-table.tsx'
 import type { StoredMessage } from './stored-message.ts'
 import { useTail } from './tail.ts'
 
-/** So many earlier ones are shown first: a tail does not begin with nothing. */
+/** Number of earlier messages shown first, so that a tail does not begin empty. */
 const BEFORE = 20
 const NEAR_PX = 24
 
@@ -22,7 +22,7 @@ export function TailView(props: Props) {
   return props.isStarted ? <Following {...props} /> : <Loading rows={12} />
 }
 
-/** The newest stands at the bottom. Whoever scrolls up reads on undisturbed, and is told how many have come. */
+/** The newest is at the bottom. A user who scrolls up reads on undisturbed, and sees how many have arrived. */
 function Following({ topic, filter, start, isStarted }: Props) {
   const box = useRef<HTMLDivElement>(null)
   const earlier = start.toSorted((one, other) => one.id - other.id).slice(-BEFORE)

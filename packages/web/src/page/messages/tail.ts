@@ -7,17 +7,17 @@ import { type Followed, Follower } from './follower.ts'
 import type { StoredMessage } from './stored-message.ts'
 
 const AGAIN_MS = 2_000
-/** As for the page's own stream: six open ones stall a browser, so a tab that nobody looks at lets go. */
+/** As for the page's own stream: a browser allows six connections per host, so a hidden tab closes it. */
 const HIDDEN_MS = 10_000
 
 export type Tail = {
   readonly shown: ReadonlySignal<Followed>
   readonly error: ReadonlySignal<string>
-  /** Whether new messages are shown as they come, or are counted. */
+  /** Whether new messages are shown as they arrive, or only counted. */
   follow(isFollowing: boolean): void
 }
 
-/** New messages as they come, oldest first, without consuming them. It goes on where it was interrupted. */
+/** New messages as they arrive, oldest first, without consuming them. It continues where it was interrupted. */
 export function useTail(topic: string, filter: Filter, start: readonly StoredMessage[], isOn: boolean): Tail {
   const shown = useSignal<Followed>({ messages: [], waiting: 0 })
   const error = useSignal('')
@@ -59,7 +59,7 @@ export const matches = (message: StoredMessage, { key, type }: Pick<Filter, 'key
 
 type Heard = { message(message: StoredMessage): void; trouble(text: string): void }
 
-/** A browser gives up after an error answer, so the stream is opened anew here, after the last id. */
+/** A browser gives up after an error response, so the stream is reopened here, after the last id. */
 function listen(topic: string, after: number | undefined, heard: Heard): () => void {
   let last = after
   let source: EventSource | undefined

@@ -7,7 +7,7 @@ import { type Filter, toQuery } from './filters.tsx'
 import { SHOWN_BYTES, type StoredMessage } from './stored-message.ts'
 
 export const PAGE = 50
-/** One request examines 100 000 messages at most. Beyond this many the reader says whether to go on. */
+/** One request examines at most 100 000 messages. Beyond this many the user decides whether to continue. */
 const MOST_REQUESTS = 20
 
 export type Page = { readonly messages: readonly StoredMessage[]; readonly next: number | null }
@@ -16,13 +16,13 @@ export type Browsed = {
   readonly page: ReadonlySignal<Page | undefined>
   readonly error: ReadonlySignal<unknown>
   readonly isLoading: ReadonlySignal<boolean>
-  /** How far a search for something rare has come. */
+  /** Progress of a search for something rare. */
   readonly searchedTo: ReadonlySignal<number | null>
   stop(): void
   reload(): void
 }
 
-/** A page of messages. A rare key is searched for until a page is full, the log ends, or somebody stops it. */
+/** A page of messages. A rare key is searched until a page is full, the log ends, or the user stops it. */
 export function useBrowse(topic: string, filter: Filter, isOn: boolean): Browsed {
   const page = useSignal<Page | undefined>(undefined)
   const error = useSignal<unknown>(undefined)
@@ -87,11 +87,11 @@ async function browse(
   return parseExact<Page>(await getText(`${at('topics', topic)}/messages`, { signal, query, timeoutMs: 60_000 }))
 }
 
-/** Payloads are cut, and decoded where the server knows their type. */
+/** Payloads are cut, and decoded if the server knows their type. */
 const SHORT = {}
 void SHOWN_BYTES
 
-/** One message; `isWhole`: with all of its payload. */
+/** One message; `isWhole`: with its complete payload. */
 export async function loadMessage(
   topic: string,
   id: number,

@@ -2,7 +2,7 @@ import { bytesOf, hexOf, isText, type StoredMessage, textOf } from './stored-mes
 
 export type View = { readonly name: 'JSON' | 'Decoded' | 'Raw'; readonly text: string }
 
-/** The ways in which a payload can be read; none where the server did not send it. */
+/** The available views of a payload; none if the server did not send it. */
 export function viewsOf(message: StoredMessage): readonly View[] {
   const { payload, payloadBase64, decoded, omittedBytes } = message
   if (omittedBytes !== undefined) return []

@@ -17,7 +17,10 @@ const WORDS: { readonly [progress in Progress]: readonly [Kind, string] } = {
   'not asked': ['off', 'not meant for it'],
 }
 
-/** Each group, and whether it is past this message. A reference topic knows it for each message, an offset topic from positions. */
+/**
+ * Each group, and whether it has processed this message. A reference topic knows it per message, an offset topic from
+ * positions.
+ */
 export function WhoHasDoneIt({ topic, message }: { topic: string; message: StoredMessage }) {
   const live = topicNamed(topic)
   const isReference = live?.config.tracking === 'reference'

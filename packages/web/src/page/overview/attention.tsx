@@ -8,7 +8,7 @@ import { ActionButton } from '../parts/confirm.tsx'
 import { Mark } from '../parts/mark.tsx'
 import type { Attention } from '../shapes.ts'
 
-/** What needs somebody, the most urgent first, each with what can be done about it. */
+/** What needs attention, most urgent first, each with what can be done about it. */
 export function AttentionList({ attention }: { attention: readonly Attention[] }) {
   if (attention.length === 0)
     return (
@@ -36,7 +36,7 @@ export function AttentionList({ attention }: { attention: readonly Attention[] }
   )
 }
 
-/** Figures in a text change; a row that somebody is about to press stays the same. */
+/** Figures in a text change; a row that the user is about to press stays the same. */
 const keyOf = ({ kind, topic, group, service, runId, text }: Attention): string =>
   `${kind} ${topic} ${group} ${service} ${runId} ${topic === undefined && service === undefined ? text : ''}`
 

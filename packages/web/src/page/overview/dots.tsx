@@ -2,10 +2,10 @@ import { useEffect, useRef } from 'preact/hooks'
 import { dotsFor } from './dot-rate.ts'
 import { isMoving } from './motion.ts'
 
-/** Pixels from dot to dot. */
+/** Distance between dots in pixels. */
 const APART = 24
 
-/** Dots that run along a path at a real rate. A change of the rate changes their speed, and nothing jumps. */
+/** Dots that move along a path at a real rate. A change of the rate changes their speed without a jump. */
 export function Dots({ path, perSecond }: { path: string; perSecond: number }) {
   const line = useRef<SVGPathElement>(null)
   const running = useRef<Animation | undefined>(undefined)

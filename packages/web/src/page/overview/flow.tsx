@@ -10,7 +10,7 @@ import { Dots } from './dots.tsx'
 import { layoutOf, NODE, type Placed, type Way } from './layout.ts'
 import { mainFlow } from './main-flow.ts'
 
-/** The pipeline drawn as it flows: dots run along a line at its real rate, and a line is as wide as its backlog. */
+/** The pipeline as a flow: dots move along a line at its real rate, and the width of a line shows its backlog. */
 export function Flow({ graph: whole }: { graph: Graph }) {
   const graph = mainFlow(whole)
   const place = useRef<HTMLElement>(null)
@@ -117,7 +117,7 @@ function saysOf(node: Placed, fill: number | null, perSecond: number, found: Ove
   return node.kind
 }
 
-/** A run has topics of its own: `<name>.<run id>`. */
+/** A run has its own topics: `<name>.<run id>`. */
 const topicsOf = (name: string, found: Overview | undefined) =>
   found?.topics.filter(({ topic }) => topic === name || topic.startsWith(`${name}.`)) ?? []
 

@@ -1,9 +1,11 @@
 import type { Graph, GraphEdge, GraphNode } from '../shapes.ts'
 
-/** Sizes in pixels. The drawing is never scaled, so that its texts stay legible: it is laid out anew for each width. */
+/**
+ * Sizes in pixels. The drawing is never scaled, so that its texts stay legible: it is laid out again for each width.
+ */
 export const NODE = { narrowest: 136, width: 144, widest: 200, height: 52 } as const
 const GAP = { across: 40, between: 12, down: 40 } as const
-/** Between nodes side by side, where lines pass. */
+/** Space between nodes side by side, where lines pass. */
 const GUTTER = 20
 
 export type Placed = GraphNode & { readonly x: number; readonly y: number; readonly width: number }
@@ -16,7 +18,7 @@ export type Layout = {
   readonly height: number
 }
 
-/** From left to right where there is room for all steps, otherwise from top to bottom. */
+/** From left to right if there is room for all steps, otherwise from top to bottom. */
 export function layoutOf(graph: Graph, room: number): Layout {
   const steps = stepsOf(graph)
   const needed = steps.length * (NODE.width + GAP.across) - GAP.across
@@ -24,8 +26,8 @@ export function layoutOf(graph: Graph, room: number): Layout {
 }
 
 /**
- * Steps by the longest way from a source. What nothing flows into stands right before what it feeds, so that no line runs past half of
- * the drawing. In a step, nodes stand in the order of their neighbours.
+ * Steps by the longest path from a source. A node without inputs is placed right before the node it feeds, so that no
+ * line crosses half of the drawing. Within a step, nodes are in the order of their neighbours.
  */
 function stepsOf({ nodes, edges }: Graph): readonly (readonly GraphNode[])[] {
   const depth = new Map(nodes.map(({ id }) => [id, 0]))
@@ -52,7 +54,7 @@ function stepsOf({ nodes, edges }: Graph): readonly (readonly GraphNode[])[] {
   return untangled(steps, edges)
 }
 
-/** Nodes move towards the middle of their neighbours, there and back a few times, which leaves few lines crossing. */
+/** Nodes move towards the middle of their neighbours, back and forth a few times, which leaves few crossings. */
 function untangled(
   given: readonly (readonly GraphNode[])[],
   edges: readonly GraphEdge[],
@@ -109,7 +111,7 @@ function across(graph: Graph, steps: readonly (readonly GraphNode[])[], room: nu
   return { nodes, ways, width: steps.length * (width + gap) - gap, height }
 }
 
-/** A step that is too wide goes on in the next row; lines reach those rows through the gaps, never across a node. */
+/** A step that is too wide continues in the next row; lines reach those rows through the gaps, never across a node. */
 function down(graph: Graph, steps: readonly (readonly GraphNode[])[], room: number): Layout {
   const fits = Math.max(1, Math.floor((room + GUTTER) / (NODE.narrowest + GUTTER)))
   const widest = Math.min(fits, Math.max(1, ...steps.map(step => step.length)))

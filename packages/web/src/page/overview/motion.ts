@@ -7,5 +7,5 @@ wish.addEventListener('change', () => {
   isReduced.value = wish.matches
 })
 
-/** Nothing moves for those who don't want it, on a frozen page, and while figures are old. */
+/** Nothing moves for users who prefer reduced motion, on a frozen page, and while figures are old. */
 export const isMoving = computed(() => !isReduced.value && !frozen.value && isLive.value)

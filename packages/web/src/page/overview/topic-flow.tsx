@@ -10,7 +10,7 @@ const MOST_TOPICS = 12
 const MOST_GROUPS = 8
 const STREAM = 'M2 8H94'
 
-/** Topics that move, the busiest first: what comes in flows on to their groups. */
+/** Active topics, busiest first: incoming messages flow on to their groups. */
 export function TopicFlow({ topics }: { topics: readonly TopicLive[] }) {
   const busy = topics
     .filter(({ groups, kept }) => groups.length > 0 || kept > 0)

@@ -7,11 +7,11 @@ import { Mark } from '../parts/mark.tsx'
 import { shownTheme } from '../preferences.ts'
 import type { RunFacts } from '../world/run-shapes.ts'
 
-/** Time between two pictures of a world that grows. */
+/** Time between two pictures of a growing world. */
 const EVERY_MS = 5_000
 const SIZE = { width: 320, height: 200 } as const
 
-/** The newest run as a picture: where it is, and how many live in it. */
+/** The newest run as a picture, with its tick and the number of organisms. */
 export function WorldThumbnail({ run }: { run: RunFacts }) {
   const tick = run.ticks?.last
   const drawn = useSignal(tick)

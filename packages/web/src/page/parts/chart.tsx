@@ -16,12 +16,12 @@ type Props = {
   readonly lines: readonly Line[]
   /** A value as the legend, the axis and the table write it. */
   readonly text: (value: number) => string
-  /** Charts of one name share their crosshair. */
+  /** Charts with the same name share their crosshair. */
   readonly sync?: string
 }
 
 const HEIGHT = 170
-/** The table behind the picture has this many rows, the newest. */
+/** Number of rows in the table behind the picture, the newest. */
 const ROWS = 60
 
 /** A chart over time. null is a gap: nothing is drawn between what is not known. */
@@ -126,7 +126,7 @@ const timeOf = (seconds: number | undefined): string =>
 
 const written = (value: number | null, text: (value: number) => string): string => (value === null ? '–' : text(value))
 
-/** The newest point of which anything is known. */
+/** The newest point with a known value. */
 function lastKnown(lines: readonly Line[]): number {
   const [first] = lines
   if (first === undefined) return 0

@@ -63,7 +63,7 @@ export function Popover({
       popover="auto"
       role="dialog"
       aria-label={label}
-      // Told before it closes, not after: whoever presses its key again at once opens it again.
+      // Called before it closes, not after: pressing its key again at once reopens it.
       onBeforeToggle={event => {
         if ((event as unknown as ToggleEvent).newState === 'closed') closed()
       }}

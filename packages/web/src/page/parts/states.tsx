@@ -24,7 +24,7 @@ export function Loading({ rows = 4 }: { rows?: number }) {
 /** Only this panel failed: the server's message, and a retry button. */
 export function Failed({ error, retry }: { error: unknown; retry?: () => void }) {
   const { message } = error instanceof Error ? error : new Error(String(error))
-  // Nothing is broken: this server was started without the part, and asking again would not bring it.
+  // Nothing is broken: this server was started without the part, and a retry would not help.
   if (error instanceof Problem && error.code === NOT_SERVED)
     return (
       <Empty isWhole title="Not served here">

@@ -13,7 +13,7 @@ const LABELS: { readonly [verb in ServiceVerb]: string } = {
   restart: 'Restart',
 }
 
-/** The first stands in the row, the others behind "⋯". */
+/** The first is in the row, the others behind "⋯". */
 const POSSIBLE: { readonly [state in ServiceState]: readonly ServiceVerb[] } = {
   STOPPED: ['start'],
   ERROR: ['start', 'stop'],

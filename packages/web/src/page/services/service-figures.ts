@@ -21,7 +21,7 @@ const words = (name: string): string =>
 
 export type Trouble = ServiceFailure & { readonly times: number }
 
-/** Failures that say the same are one line, with how often; the newest first. */
+/** Failures with the same text are one line, with their number; the newest first. */
 export function troublesOf(errors: readonly ServiceFailure[]): readonly Trouble[] {
   const same = Map.groupBy(errors, ({ name, message }) => `${name}: ${message}`)
   return [...same.values()]

@@ -72,7 +72,7 @@ export function ServiceRow({
   )
 }
 
-/** Since when it has been so: running since its start, failed since its last error. */
+/** Since when: running since its start, failed since its last error. */
 function Since({ service: { state, startedAt, errors } }: { service: Service }) {
   if (state === 'ERROR') {
     const last = errors.at(-1)

@@ -18,7 +18,7 @@ export const DONE: { readonly [verb in ServiceVerb]: string } = {
   restart: 'Restarted',
 }
 
-/** The verb that takes it back; none where nothing does. */
+/** The verb that undoes it; none if nothing does. */
 export const UNDO: { readonly [verb in ServiceVerb]?: readonly [label: string, verb: ServiceVerb] } = {
   pause: ['Resume', 'resume'],
   resume: ['Pause', 'pause'],

@@ -2,7 +2,7 @@ import { groupAddress, path, topicAddress } from '../address.ts'
 
 type Crumb = { readonly text: string; readonly href: string }
 
-/** Where one is, with the way back. */
+/** The current place, with links back. */
 export function Crumbs() {
   const crumbs = crumbsOf(path.value)
   return (

@@ -4,7 +4,7 @@ import { addCommands } from '../keys.ts'
 const ROWS =
   'main .table tbody tr, main .lane, main .topic-flow li, main .attention li, main .flow-node, main [data-row]'
 
-/** Keys of every list: j and k go from row to row, Enter opens by itself, x selects. */
+/** Keys of every list: j and k move from row to row, Enter opens, x selects. */
 export const addListKeys = (): (() => void) =>
   addCommands('Lists', {
     j: ['Next row', () => step(1)],
@@ -19,7 +19,7 @@ export const addListKeys = (): (() => void) =>
 
 const rowOf = (element: Element | null): Element | null => element?.closest(ROWS) ?? null
 
-/** The link or button of a row, which has the focus; the row itself where it has neither. */
+/** The link or button of a row, which gets the focus; the row itself if it has neither. */
 function step(by: 1 | -1): void {
   const rows = [...document.querySelectorAll(ROWS)].filter(row => row.checkVisibility() && targetOf(row) !== null)
   const current = rows.indexOf(rowOf(document.activeElement) ?? document.body)

@@ -12,12 +12,12 @@ export type Result = {
 const MOST_OF_A_KIND = 6
 const MOST_KEY_TOPICS = 4
 
-/** What the words find. A name that begins with them comes before one that has them within. */
+/** What the words find. Names that begin with them come before names that contain them. */
 export function searchResults(
   words: string,
   { topics, pipeline }: Pick<Overview, 'topics' | 'pipeline'>,
   runs: readonly { readonly runId: string; readonly seed: string | null }[],
-  /** The topic that is looked at: a key is searched there first. */
+  /** The current topic: a key is searched there first. */
   here: string | undefined,
 ): readonly Result[] {
   const wanted = words.trim().toLowerCase()
@@ -62,7 +62,7 @@ function best(results: readonly Result[], wanted: string): readonly Result[] {
     .map(({ result }) => result)
 }
 
-/** Keys are not listed anywhere, so the messages are asked: of the topic that is looked at, or of the busiest. */
+/** Keys are not listed anywhere, so messages are searched: of the current topic, or of the busiest. */
 function keys(key: string, topics: Overview['topics'], here: string | undefined): readonly Result[] {
   return topics
     .filter(({ kept }) => kept > 0)

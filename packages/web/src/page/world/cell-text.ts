@@ -2,7 +2,7 @@ import { tickOfRow } from './history.ts'
 import type { Frame, PlaneChoice } from './plane.ts'
 import type { Spot } from './spot.ts'
 
-/** "(512, 300) structure 5 of #77": what lies in a cell, in words. */
+/** "(512, 300) structure 5 of #77": the contents of a cell, in words. */
 export function cellText(
   cell: Spot,
   frame: Frame,

@@ -1,6 +1,6 @@
 import type { SeriesPoint } from './run-shapes.ts'
 
-/** RFC 4180; names of molecules come from elsewhere and may hold anything. */
+/** RFC 4180; names of molecules come from elsewhere and may contain anything. */
 export function seriesCsv(points: readonly SeriesPoint[], types: readonly string[]): string {
   const head = ['tick', 'alive', 'births', 'deaths', 'meanEnergy', ...types.slice(1).map(name => `cells ${name}`)]
   const rows = points.map(({ tick, alive, births, deaths, meanEnergy, cells }) => [

@@ -7,5 +7,5 @@ media.addEventListener('change', ({ matches }) => {
   ofSystem.value = matches
 })
 
-/** Whether the page is dark just now: by choice, or as the system is. A canvas has no light-dark() of its own. */
+/** Whether the page is dark now: by choice, or as the system is. A canvas has no light-dark(). */
 export const isDark = (): boolean => (theme.value === 'system' ? ofSystem.value : theme.value === 'dark')

@@ -2,7 +2,7 @@ import { tell } from '../notices.ts'
 import { seriesCsv } from './csv.ts'
 import type { SeriesPoint } from './run-shapes.ts'
 
-/** Hands a file to the browser. An address of the page's own memory is let go once the browser has it. */
+/** Passes a file to the browser. Its object URL is released once the browser has it. */
 function save(blob: Blob, name: string): void {
   const url = URL.createObjectURL(blob)
   const link = document.createElement('a')
@@ -14,7 +14,7 @@ function save(blob: Blob, name: string): void {
   tell(`Saved ${name}.`)
 }
 
-/** The view as it is seen. */
+/** The view as it is shown. */
 export function saveImage(canvas: HTMLCanvasElement, name: string): void {
   canvas.toBlob(blob => {
     if (blob !== null) save(blob, `${name}.png`)

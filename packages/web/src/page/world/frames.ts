@@ -8,7 +8,7 @@ const AT_ONCE = 6
 
 export class MissingTick extends Error {
   override readonly name = 'MissingTick'
-  /** The ticks beside it that are there, if the server has said so. */
+  /** The existing ticks next to it, if the server has named them. */
   readonly nearest: Nearest | undefined
 
   constructor(detail: string, nearest: Nearest | undefined) {
@@ -26,7 +26,7 @@ export class Frames {
   readonly #kept = new Map<number, Frame>()
   readonly #loading = new Map<number, Promise<Frame>>()
   readonly #answers = new Map<number, (loaded: Loaded) => void>()
-  /** Ticks that the server does not have. They are asked for again when somebody goes there. */
+  /** Ticks that the server does not have. They are requested again when the user goes there. */
   readonly #missing = new Set<number>()
   #bytes = 0
   #last = 0

@@ -1,4 +1,4 @@
-/** A genome as a strip, a bar a byte: two that look alike are alike. */
+/** A genome as a strip with a bar per byte: similar strips are similar genomes. */
 export function Genome({ base64 }: { base64: string }) {
   const bytes = Uint8Array.from(atob(base64), character => character.charCodeAt(0))
   if (bytes.length === 0) return null

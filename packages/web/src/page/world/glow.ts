@@ -1,11 +1,11 @@
 import type { Spot } from './spot.ts'
 
-/** Cells to a pixel of the glow: drawn back at full size, the browser's smoothing makes it soft. */
+/** Cells per pixel of the glow: drawn back at full size, the browser's smoothing makes it soft. */
 const COARSE = 3
 /** Larger worlds are drawn without it: in software it costs as much as the world itself. */
 const MOST_PIXELS = 512 * 512
 
-/** Light that spills over from what lives: the world again, coarse and soft, added to itself. */
+/** Light around organisms: the world again, coarse and soft, added to itself. */
 export class Glow {
   readonly #image = document.createElement('canvas')
   #isThere = false

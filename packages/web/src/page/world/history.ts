@@ -10,7 +10,7 @@ export const rowsBefore = (tick: number, first: number, interval: number): numbe
 
 type Loaded = { peek(tick: number): Frame | undefined }
 
-/** A world of one dimension over time, of the ticks that are there. */
+/** A world of one dimension over time, from the ticks that are loaded. */
 export function historyOf(newest: Frame, frames: Loaded, interval: number): Frame {
   const { width, tick } = newest
   const size = width * ROWS

@@ -1,10 +1,13 @@
-/** What a molecule is, by its name: the four of the reference simulation have their own colours in any world that has them. */
+/**
+ * The kind of a molecule, by its name: the four of the reference simulation have their own colours in any world that
+ * has them.
+ */
 export const EMPTY = 0
 export const ENERGY = 1
 export const STRUCTURE = 2
 export const TOXIN = 3
 export const CORE = 4
-/** Further kinds, told apart by number. */
+/** Further kinds, distinguished by number. */
 const FIRST_OTHER = 5
 export const KINDS = 12
 
@@ -26,7 +29,10 @@ export const kindsOf = (names: readonly string[]): Uint8Array =>
     return FIRST_OTHER + (type % (KINDS - FIRST_OTHER))
   })
 
-/** Zoomed out, a pixel shows the most telling cell in it: core before toxin before structure (and what is unknown) before energy. */
+/**
+ * Zoomed out, a pixel shows the most significant cell in it: core before toxin before structure (and unknown types)
+ * before energy.
+ */
 export const TELLING = Uint8Array.from({ length: KINDS }, (_, kind) =>
   kind === EMPTY ? 0 : kind === ENERGY ? 1 : kind === TOXIN ? 3 : kind === CORE ? 4 : 2,
 )

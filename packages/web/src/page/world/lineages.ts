@@ -36,7 +36,7 @@ export class Lineages {
     this.#paintOwners()
   }
 
-  /** One that is not among the largest gets a colour of its own while it is picked. */
+  /** A lineage that is not among the largest gets its own colour while it is picked. */
   pick(lineage: number | undefined): void {
     this.#picked = lineage
     this.#paintOwners()
@@ -47,7 +47,9 @@ export class Lineages {
 
   lineageOf = (owner: number): number | undefined => this.#lineageOf.get(owner)
 
-  /** Trails are gone soon after their makers, so the longest known half can go. Whoever goes back learns them again. */
+  /**
+   * Trails disappear soon after their organisms, so the longest known half can be dropped. Going back loads them again.
+   */
   #forget(): void {
     if (this.#lineageOf.size <= MOST_KNOWN) return
     let left = MOST_KNOWN / 2
@@ -67,7 +69,7 @@ export class Lineages {
     let highest = 0
     for (const owner of this.#lineageOf.keys()) if (owner > highest) highest = owner
     if (highest >= this.owners.length) this.owners = new Uint8Array(2 ** Math.ceil(Math.log2(highest + 2)))
-    // An owner that nobody has told of yet belongs to the others; 0 is nobody.
+    // An unknown owner belongs to the others; 0 is nobody.
     this.owners.fill(OTHERS_SLOT, 1)
     for (const [owner, lineage] of this.#lineageOf) if (owner >= 0) this.owners[owner] = this.slotOf(lineage)
   }

@@ -1,8 +1,8 @@
 /** The view of a growing run stays this far behind its end: batches arrive every second or two. */
 const BEHIND_S = 2.5
-/** The pace is measured over this time. */
+/** The rate is measured over this time. */
 const MEASURED_MS = 10_000
-/** The share of the distance to the right place that is made up for in a second. */
+/** The share of the distance to the right place that is made up per second. */
 const CATCH_UP = 0.5
 /** Further off than this, it jumps. */
 const MOST_OFF_S = 6
@@ -10,15 +10,15 @@ const MOST_OFF_S = 6
 type Mark = { readonly tick: number; readonly atMs: number }
 
 /**
- * How a growing run is followed. Its end moves by whole batches; this moves evenly, at the run's own pace, a little behind the end,
- * so that organisms walk rather than leap.
+ * How a growing run is followed. Its end moves by whole batches; this moves evenly, at the run's own rate, a little
+ * behind the end, so that organisms walk instead of jumping.
  */
 export class LivePace {
   #marks: Mark[] = []
   #place: number | undefined
   #lastMs = 0
 
-  /** The end of the run, as it was just heard of. */
+  /** The end of the run, as just reported. */
   saw(tick: number, atMs: number): void {
     const last = this.#marks.at(-1)
     if (last !== undefined && tick <= last.tick) {
@@ -29,7 +29,7 @@ export class LivePace {
     while ((this.#marks[1]?.atMs ?? atMs) < atMs - MEASURED_MS) this.#marks.shift()
   }
 
-  /** Ticks a second; 0 while it is not known, and when the run has stopped growing. */
+  /** Ticks per second; 0 while it is unknown, and when the run has stopped growing. */
   perSecond(nowMs: number): number {
     const [first] = this.#marks
     const last = this.#marks.at(-1)
@@ -49,7 +49,7 @@ export class LivePace {
     const place = this.#place
     const isFarOff = place === undefined || Math.abs(target - place) > Math.max(1, rate * MOST_OFF_S)
     const moved = isFarOff ? target : place + Math.max(0, elapsed * (rate + CATCH_UP * (target - place)))
-    // Where nothing grows any more, the last ticks are walked to as well.
+    // If nothing grows any more, the last ticks are shown as well.
     const drained =
       rate === 0 && !isFarOff ? Math.min(end.tick, place + Math.max(1, (end.tick - place) * elapsed)) : moved
     this.#place = Math.min(end.tick, drained)

@@ -7,7 +7,7 @@ import type { Stage } from './stage.ts'
 const WIDEST = 168
 const HIGHEST = 128
 
-/** All of the world, with what is in view framed. A click or a drag moves the view there. */
+/** The whole world, with the visible part framed. A click or a drag moves the view there. */
 export function Minimap({
   stage,
   image,
@@ -59,7 +59,7 @@ export function Minimap({
   )
 }
 
-/** What is in view, in cells; on a torus it may go over an edge, and is drawn on both sides. */
+/** The visible part, in cells; on a torus it may cross an edge, and is drawn on both sides. */
 function boxes({ x, y, scale }: Camera, view: { width: number; height: number }, { world, isTorus }: Stage) {
   const [width, height] = [Math.min(world.width, view.width / scale), Math.min(world.height, view.height / scale)]
   const [left, top] = [x - width / 2, y - height / 2]

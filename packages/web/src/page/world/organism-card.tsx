@@ -23,7 +23,9 @@ type Props = {
 
 const REFRESH_MS = 3_000
 
-/** One organism: what it is, how its energy went, and its family. When it has died, its children offer themselves. */
+/**
+ * One organism: its properties, its energy over time, and its family. When it has died, its children can be selected.
+ */
 export function OrganismCard({ run, id, organisms, lineages, isFollowing }: Props) {
   const facts = useSignal<OrganismFacts | undefined>(undefined)
   const life = useSignal<readonly Moment[]>([])
@@ -43,7 +45,7 @@ export function OrganismCard({ run, id, organisms, lineages, isFollowing }: Prop
     )
   }
   useEffect(load, [id])
-  // While it lives its life grows, and one day ends.
+  // While it lives its record grows, until it dies.
   useEffect(() => {
     const timer = setInterval(() => {
       const isOver = facts.peek()?.deathTick !== null && facts.peek() !== undefined
@@ -53,7 +55,7 @@ export function OrganismCard({ run, id, organisms, lineages, isFollowing }: Prop
   }, [id])
   const now = organisms.value.find(each => each.id === id)
   const isAbsent = now === undefined && organisms.value.length > 0
-  // It is not among the living of this tick: ask at once whether it has died.
+  // It is not alive in this tick: check at once whether it has died.
   useEffect(() => {
     if (isAbsent && facts.peek()?.deathTick === null) load()
   }, [isAbsent, run.shown.value > (life.value.at(-1)?.tick ?? 0)])

@@ -2,7 +2,7 @@ import { TELLING } from './kinds.ts'
 import { indexOf, lightOf } from './palette.ts'
 import type { Frame } from './plane.ts'
 
-/** What painting looks up: the colours, the kind of each molecule type, and the slot of each owner. */
+/** Lookup tables for painting: the colours, the kind of each molecule type, and the slot of each owner. */
 export type Paint = { readonly table: Uint32Array; readonly kinds: Uint8Array; readonly slots: Uint8Array }
 
 /** The colour of one cell. */
@@ -11,7 +11,10 @@ export const colourAt = ({ type, value, owner }: Frame, { table, kinds, slots }:
     indexOf(slots[owner[at] as number] ?? 0, kinds[type[at] as number] as number, lightOf(value[at] as number))
   ] as number
 
-/** Paints a frame, `step` cells to a pixel. Zoomed out, a pixel shows the most telling cell in it, so that organisms never vanish. */
+/**
+ * Paints a frame with `step` cells per pixel. Zoomed out, a pixel shows the most significant cell in it, so that
+ * organisms never vanish.
+ */
 export function paintFrame(frame: Frame, paint: Paint, step: number, pixels: Uint32Array): void {
   const { width, height, type } = frame
   if (step === 1) {

@@ -10,7 +10,10 @@ export const LIGHTS = 64
 
 type Rgb = readonly [number, number, number]
 
-/** The seven largest lineages, apart in every kind of sight. Slot 0 is nobody's, slot 8 everybody else's, slot 9 one that was picked. */
+/**
+ * Colours of the seven largest lineages, distinguishable with colour blindness. Slot 0 is nobody's, slot 8 everybody
+ * else's, slot 9 the picked one.
+ */
 export const LINEAGE_COLOURS = ['#0072b2', '#e69f00', '#009e73', '#cc79a7', '#56b4e9', '#d55e00', '#f0e442'] as const
 export const OTHERS_SLOT = LINEAGE_COLOURS.length + 1
 export const PICKED_SLOT = OTHERS_SLOT + 1
@@ -18,7 +21,7 @@ const SLOTS = PICKED_SLOT + 1
 
 export type Look = {
   readonly isDark: boolean
-  /** The slot that was picked: all others are dimmed. */
+  /** The picked slot: all others are dimmed. */
   readonly picked?: number | undefined
 }
 
@@ -38,7 +41,7 @@ const OTHERS = { dark: '#7d8796', light: '#8d96a3' } as const
 const PICKED = { dark: '#4cc2c9', light: '#0b6e75' } as const
 const DIMMED = 0.82
 
-/** The colour of every (slot, kind, light), as little-endian RGBA: what an ImageData holds. */
+/** The colour of every (slot, kind, light), as little-endian RGBA as in ImageData. */
 export function colourTable(scheme: Scheme, look: Look): Uint32Array {
   const table = new Uint32Array(SLOTS * KINDS * LIGHTS)
   for (let slot = 0; slot < SLOTS; slot++) {

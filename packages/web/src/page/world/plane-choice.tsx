@@ -4,13 +4,13 @@ import { fixText, type PlaneChoice } from './plane.ts'
 const NAMES = ['x', 'y', 'z', 'w']
 const nameOf = (axis: number): string => NAMES[axis] ?? `axis ${axis}`
 
-/** For a world of more than two dimensions: which two are seen, and where the others stand. */
+/** For a world of more than two dimensions: which two are shown, and the position in the others. */
 export function PlanePicker({ shape, plane }: { shape: readonly number[]; plane: PlaneChoice }) {
   if (shape.length <= 2 || plane.y === undefined) return null
   const { x, y, fixed } = plane
   const choose = (changed: { x?: number; y?: number }): void => {
     const next = { x, y, ...changed }
-    // Choosing the axis that the other one has swaps them.
+    // Choosing the other one's axis swaps them.
     if (next.x === next.y) Object.assign(next, changed.x === undefined ? { x: y } : { y: x })
     replaceQuery({ plane: `${next.x},${next.y}`, fix: fixText({ ...next, fixed }), at: null })
   }

@@ -35,6 +35,6 @@ export const sizeOf = (shape: readonly number[], { x, y }: PlaneChoice): { width
   height: y === undefined ? ROWS : (shape[y] ?? 1),
 })
 
-/** `fix` of the address: `_` for the two axes that are seen. */
+/** `fix` of the address: `_` for the two axes that are shown. */
 export const fixText = ({ x, y, fixed }: PlaneChoice): string =>
   fixed.map((value, axis) => (axis === x || axis === y ? '_' : value)).join(',')

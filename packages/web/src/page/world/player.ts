@@ -5,14 +5,14 @@ import type { RunState } from './run-state.ts'
 /** Two seconds of frames are kept ahead. */
 const AHEAD_S = 2
 const MOST_AHEAD = 120
-/** More frames a second than this look no smoother, and cost requests. */
+/** More frames per second than this look no smoother, and cost requests. */
 const MOST_FRAMES_A_SECOND = 30
-/** The speed it comes to is measured over this many frames. */
+/** The actual speed is measured over this many frames. */
 const MEASURED = 20
 
 /**
- * Moves the tick on while the run plays or is followed live. Where frames come more slowly than they are played it waits for them
- * rather than jumping, and says so. The returned function ends it.
+ * Advances the tick while the run plays or is followed live. If frames arrive more slowly than they are played it waits
+ * for them instead of jumping, and says so. The returned function ends it.
  */
 export function play(run: RunState, frames: Frames): () => void {
   let animation = 0
@@ -38,13 +38,13 @@ export function play(run: RunState, frames: Frames): () => void {
   }
 }
 
-/** The ticks between two frames, so that there are not too many a second. */
+/** The ticks between two frames, so that there are not too many per second. */
 function strideOf(run: RunState, ticksPerSecond: number): number {
   const interval = run.interval.peek()
   return interval * Math.max(1, Math.ceil(ticksPerSecond / interval / MOST_FRAMES_A_SECOND))
 }
 
-/** At the run's own pace, a little behind its end. Without motion: its end, whenever that moves. */
+/** At the run's own rate, a little behind its end. With reduced motion: its end, whenever that moves. */
 function live(run: RunState, frames: Frames, isStill: boolean): (time: number) => void {
   return time => {
     const range = run.range.peek()
@@ -60,7 +60,7 @@ function live(run: RunState, frames: Frames, isStill: boolean): (time: number) =
     for (let next = tick + stride; next <= range.tickEnd && wanted.length < MOST_AHEAD; next += stride)
       wanted.push(next)
     frames.prefetch(wanted)
-    // A frame that is late is not waited for: the next one that is there is shown.
+    // A late frame is not waited for: the next loaded one is shown.
     if (run.shown.peek() < 0 || frames.has(tick)) run.tick.value = tick
   }
 }

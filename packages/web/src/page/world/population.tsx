@@ -1,6 +1,6 @@
 import type { RunState } from './run-state.ts'
 
-/** The number of the living over time, behind the timeline. */
+/** The number of living organisms over time, behind the timeline. */
 export function Population({ run }: { run: RunState }) {
   const points = run.series.value
   const range = run.range.value

@@ -11,7 +11,7 @@ export class RunState {
   readonly runId: string
   readonly details = signal<RunDetails | undefined>(undefined)
   readonly error = signal<unknown>(undefined)
-  /** It was there and is not any more: somebody has deleted it. */
+  /** It existed and is gone: somebody has deleted it. */
   readonly isGone = signal(false)
   readonly range = signal<Range | null>(null)
   readonly gaps = signal<readonly (readonly [start: number, end: number])[]>([])
@@ -26,7 +26,7 @@ export class RunState {
   readonly isPlaying = signal(false)
   /** Ticks of the recording per second. */
   readonly speed = signal(30)
-  /** Frames come more slowly than they are played: the ticks per second that it comes to, or undefined. */
+  /** Frames arrive more slowly than they are played: the actual ticks per second, or undefined. */
   readonly slowedTo = signal<number | undefined>(undefined)
   readonly pace = new LivePace()
 
@@ -108,7 +108,7 @@ export class RunState {
     })
   }
 
-  /** `1200`, `+1000`, `-50`, as somebody types it. False: no number. */
+  /** `1200`, `+1000`, `-50`, as typed. False: no number. */
   jump(text: string): boolean {
     const plain = text.replaceAll(/[\s\u202f,]/g, '').replace('−', '-')
     if (!/^[+-]?\d+$/.test(plain)) return false
@@ -139,7 +139,7 @@ export class RunState {
     const range = this.range.value
     if (range === null) return
     batch(() => {
-      // Live, it is playing already: the key stops it at what is seen.
+      // Live, it is already playing: the key stops it at the shown tick.
       if (this.isLive.value) {
         this.goTo(this.tick.value)
         return
@@ -161,7 +161,7 @@ export class RunState {
 
   isGap = (tick: number): boolean => this.gaps.value.some(([start, end]) => tick >= start && tick <= end)
 
-  /** The nearest samples outside of the gap that a tick lies in. */
+  /** The nearest samples outside of the gap around a tick. */
   around(tick: number): { readonly before: number | undefined; readonly after: number | undefined } {
     const range = this.range.value
     if (range === null) return { before: undefined, after: undefined }

@@ -24,7 +24,10 @@ export const spotOf = (position: readonly number[], { x, y }: PlaneChoice): Spot
   y: y === undefined ? 0 : (position[y] ?? 0),
 })
 
-/** Organisms in a cell of the plane; clicking it again takes the next one. Where there is none, the owner of what lies there. */
+/**
+ * Organisms in a cell of the plane; clicking it again selects the next one. If there is none, the owner of its
+ * contents.
+ */
 export function selectAt(
   cell: Spot,
   frame: Frame | undefined,
@@ -44,7 +47,7 @@ export function selectAt(
 export const isInPlane = (position: readonly number[], { x, y, fixed }: PlaneChoice): boolean =>
   position.every((coordinate, axis) => axis === x || axis === y || coordinate === fixed[axis])
 
-/** Where the core of an organism is in a frame: exact for the tick that is drawn, and without a request. */
+/** Where the core of an organism is in a frame: exact for the drawn tick, and without a request. */
 export function coreOf(frame: Frame, id: number, coreType: number): Spot | undefined {
   if (coreType < 0) return undefined
   const { owner, type, width } = frame

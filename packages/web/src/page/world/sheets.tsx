@@ -2,7 +2,7 @@ import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 
 type Props = {
-  /** Whether something in the first panel wants to be seen. */
+  /** Whether something in the first panel needs attention. */
   isOpen: boolean
   panels: { readonly [name: string]: preact.ComponentChildren }
 }

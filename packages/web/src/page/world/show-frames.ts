@@ -14,8 +14,8 @@ export type Trouble = {
 }
 
 /**
- * Shows the tick that is asked for as soon as its cells are there. While a finger scrubs, only the newest question counts, and one
- * is on its way at a time: the world follows the finger as fast as it can be loaded. The returned function ends it.
+ * Shows the requested tick as soon as its cells are loaded. While scrubbing, only the newest request counts, and one is
+ * in flight at a time: the world follows the finger as fast as it can be loaded. The returned function ends it.
  */
 export function showFrames(
   run: RunState,

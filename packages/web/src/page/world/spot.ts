@@ -1,2 +1,2 @@
-/** A cell of the plane that is seen, or a point on the canvas. */
+/** A cell of the shown plane, or a point on the canvas. */
 export type Spot = { readonly x: number; readonly y: number }

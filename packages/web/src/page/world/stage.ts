@@ -18,7 +18,7 @@ import type { Spot } from './spot.ts'
 /** The address follows the view when it has been at rest for this long. */
 const REST_MS = 250
 
-/** What is looked at and from where: the camera over one plane of a world, and the two cursors in it. */
+/** The camera over one plane of a world, and the two cursors in it. */
 export class Stage {
   readonly world: Size
   readonly isTorus: boolean
@@ -43,7 +43,7 @@ export class Stage {
   /** The cell that is read out: that of the keyboard, otherwise that under the pointer. */
   readonly looked = computed(() => this.cursor.value ?? this.hovered.value)
 
-  /** Whether a part of the world is out of sight. */
+  /** Whether a part of the world is out of view. */
   readonly isPartial = computed(() => {
     const camera = this.camera.value
     const { width, height } = this.size.value
@@ -82,7 +82,7 @@ export class Stage {
     this.move(fitted(this.world, this.size.peek()))
   }
 
-  /** Puts a cell into the middle. */
+  /** Centres a cell. */
   centre({ x, y }: Spot): void {
     const camera = this.camera.peek()
     if (camera !== undefined) this.move({ ...camera, x: x + 0.5, y: y + 0.5 })

@@ -26,7 +26,7 @@ export function Thumbnail({ run: { runId, ticks, moleculeTypes } }: { run: RunFa
         () => undefined, // Without a picture the card still says what the world is.
       )
     }
-    // Only cards that are seen are drawn: a list may have a hundred.
+    // Only visible cards are drawn: a list may have a hundred.
     const observer = new IntersectionObserver(entries => {
       if (!entries.some(entry => entry.isIntersecting)) return
       observer.disconnect()

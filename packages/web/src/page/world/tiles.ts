@@ -9,7 +9,10 @@ type Asked = {
   readonly height: number
 }
 
-/** A tick, or a part of it, with at most so many pixels: each shows the most telling of its cells. `owner` may be lineages. */
+/**
+ * A tick, or a part of it, with a maximum number of pixels: each shows the most significant of its cells. `owner` may
+ * be lineages.
+ */
 export async function loadTile(asked: Asked, owner: 'owner' | 'lineage', signal?: AbortSignal): Promise<Frame> {
   const [type, value, owners] = await Promise.all([
     plane(asked, 'type', signal),

@@ -38,7 +38,7 @@ export class Trail {
       .map(([, spot]) => spot)
   }
 
-  /** Asks where it was before it was looked at, unless enough of that is known. */
+  /** Requests where it was before it was selected, unless enough of that is known. */
   async load(id: number, tick: number, plane: PlaneChoice): Promise<void> {
     const wanted = this.#span() / this.#run.interval.peek()
     if (this.#isAsking || this.upTo(id, tick).length >= wanted / 2) return

@@ -2,7 +2,7 @@ import { whole } from '../format.ts'
 import type { RunState } from './run-state.ts'
 import type { Trouble } from './show-frames.ts'
 
-/** Over the canvas: the tick that was asked for is not there. The nearest that are offer themselves. */
+/** Over the canvas: the requested tick does not exist. Offers the nearest ones. */
 export function TroubleBanner({ run, trouble }: { run: RunState; trouble: Trouble | undefined }) {
   if (run.isGone.value)
     return (

@@ -14,13 +14,13 @@ export type Scene = {
   readonly isTorus: boolean
   /** Changes with the frame or the colours: the image is painted again only then. */
   readonly stamp: string
-  /** Whether what lives shines on what is around it. */
+  /** Whether organisms glow. */
   readonly glows: boolean
   readonly isDark: boolean
   readonly selected?: Spot | undefined
   readonly trail?: readonly Spot[] | undefined
   readonly hovered?: Spot | undefined
-  /** Of the keyboard. */
+  /** Cursor of the keyboard. */
   readonly cursor?: Spot | undefined
 }
 
@@ -54,7 +54,7 @@ export class View {
   readonly #canvas: HTMLCanvasElement
   readonly #context: CanvasRenderingContext2D
   readonly #glow = new Glow()
-  /** The world alone, a pixel a cell (or fewer, zoomed out): the minimap shows it too. */
+  /** The world alone, one pixel per cell (or fewer, zoomed out): the minimap shows it too. */
   readonly image = document.createElement('canvas')
   #stamp = ''
   /** For the budgets. */
@@ -137,7 +137,7 @@ export class View {
     }
   }
 
-  /** Repetitions of a torus are paler, so that one sees which is the world and where it meets itself. */
+  /** Repetitions of a torus are paler, so that the world and its edges can be recognised. */
   #veil({ frame, camera }: Scene, view: Size, { veil }: Colours): void {
     const { x, y } = homeOf(camera, frame, view)
     const [right, bottom] = [x + frame.width * camera.scale, y + frame.height * camera.scale]
@@ -217,7 +217,7 @@ export class View {
 /** Cells to a pixel of the image, a power of two. */
 const stepOf = (scale: number): number => (scale >= 1 ? 1 : 2 ** Math.floor(Math.log2(1 / scale)))
 
-/** Of a colour as an ImageData holds it: whether dark text is easier to read on it than light text. */
+/** For a colour as in ImageData: whether dark text is easier to read on it than light text. */
 const isBright = (colour: number): boolean =>
   0.299 * (colour & 255) + 0.587 * ((colour >> 8) & 255) + 0.114 * ((colour >> 16) & 255) > 128
 

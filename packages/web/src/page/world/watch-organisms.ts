@@ -4,10 +4,10 @@ import type { Organism } from './organism.ts'
 import { organismsAt } from './organisms.ts'
 import type { RunState } from './run-state.ts'
 
-/** While it plays, the list of organisms follows this often; at rest it is exact. */
+/** While it plays, the list of organisms is updated this often; at rest it is exact. */
 const WHILE_MOVING_MS = 300
 
-/** The organisms of the tick that is shown: one request at a time, the newest wins. The returned function ends it. */
+/** The organisms of the shown tick: one request at a time, the newest wins. The returned function ends it. */
 export function watchOrganisms(
   run: RunState,
   organisms: Signal<readonly Organism[]>,

@@ -9,7 +9,7 @@ export type Wanted = {
   readonly plane: PlaneChoice
 }
 
-/** Beside a tick that is missing: the nearest ones that are there. */
+/** Beside a missing tick: the nearest existing ones. */
 export type Nearest = { readonly before: number | null; readonly after: number | null }
 
 export type Loaded =

@@ -66,7 +66,7 @@ export function WorldCanvas(props: Props) {
   useEffect(() => (hasCursor.value ? addCursorKeys(stage, choose) : undefined), [stage, plane, hasCursor.value])
 
   const coreType = metadata.moleculeTypes.indexOf('core')
-  /** Where the selected organism is, in the tick that is drawn. */
+  /** Where the selected organism is, in the drawn tick. */
   const spot = useComputed((): Spot | undefined => {
     const [id, frame] = [selectedId(), stage.frame.value]
     if (id === undefined || frame === undefined || plane.y === undefined) return undefined

@@ -8,7 +8,7 @@ import type { RunState } from './run-state.ts'
 
 type Props = { run: RunState; metadata: Metadata; alive: number; scheme: Scheme; copyLink(): void }
 
-/** Which world this is, and what can be done with the view of it. */
+/** Which world this is, and the actions on its view. */
 export function WorldHead({ run, metadata, alive, scheme, copyLink }: Props) {
   const name = metadata.seed === '' ? run.runId : metadata.seed
   const fileName = `${name.replaceAll(/[^\w-]+/g, '-')}-${run.shown.value}`

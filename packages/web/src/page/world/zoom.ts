@@ -19,7 +19,7 @@ export class Zoom {
     })
   }
 
-  /** What is known of the span is shown at once, the finer steps when they are there. */
+  /** What is known of the span is shown at once, the finer steps when they are loaded. */
   set(span: readonly [number, number] | undefined): void {
     if (span === undefined) {
       this.span.value = undefined
