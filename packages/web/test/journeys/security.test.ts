@@ -61,6 +61,7 @@ describe('what the page may do', { skip: SKIPPED }, () => {
       await isShownLive(page)
       await page.locator('main').getByText(text).first().waitFor()
       assert.equal(await page.locator('main .problem').count(), 0, path)
+      await page.close()
     }
   })
 })

@@ -147,8 +147,9 @@ function addressed(run: RunState): () => void {
   let timer = 0
   const end = effect(() => {
     const text = run.isLive.value ? 'live' : String(run.tick.value)
-    if (run.range.value === null || query.peek().get('t') === text) return
+    // Also where the address is right already: an older tick must not be written over it.
     clearTimeout(timer)
+    if (run.range.value === null || query.peek().get('t') === text) return
     timer = setTimeout(() => replaceQuery({ t: text }), 250)
   })
   return () => {
