@@ -69,7 +69,10 @@ for (const engine of ENGINES) {
       isBroken = false
       await page.getByRole('button', { name: 'Redrive 3' }).click()
       await page.getByRole('dialog').getByRole('button', { name: 'Redrive 3' }).click()
-      await page.getByText(/Redrove 3 messages to billing/).first().waitFor()
+      await page
+        .getByText(/Redrove 3 messages to billing/)
+        .first()
+        .waitFor()
       await page.getByText('No dead letters').waitFor()
       await group.stop()
     })
