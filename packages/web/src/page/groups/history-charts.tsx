@@ -4,6 +4,7 @@ import { get } from '../http.ts'
 import { Chart } from '../parts/chart.tsx'
 import { useLoaded } from '../parts/load.ts'
 import { Failed } from '../parts/states.tsx'
+import { bridged } from './bridged.ts'
 
 type Column = readonly (number | null)[]
 type History = {
@@ -41,7 +42,7 @@ export function HistoryCharts({ topic, group }: { topic: string; group: string }
   const end = found === undefined ? 0 : Math.floor(Date.parse(found.end) / 1000)
   const length = found?.series[topicSeries]?.published?.length ?? 0
   const times = Array.from({ length }, (_, index) => end - (length - 1 - index) * STEPS[found?.step ?? '1s'])
-  const none: Column = new Array(length).fill(null)
+  const drawn = (column: Column = new Array(length).fill(null)): Column => (step === '1s' ? bridged(column) : column)
   const points = { topic: found?.series[topicSeries], group: found?.series[groupSeries] }
   return (
     <div class="stack">
@@ -68,8 +69,8 @@ export function HistoryCharts({ topic, group }: { topic: string; group: string }
             times={times}
             text={value => `${rate(value)}/s`}
             lines={[
-              { label: 'in', colour: 'muted', values: points.topic?.published ?? none },
-              { label: 'out', colour: 'accent', values: points.group?.consumed ?? none },
+              { label: 'in', colour: 'muted', values: drawn(points.topic?.published) },
+              { label: 'out', colour: 'accent', values: drawn(points.group?.consumed) },
             ]}
           />
           <Chart
@@ -77,7 +78,7 @@ export function HistoryCharts({ topic, group }: { topic: string; group: string }
             sync={groupSeries}
             times={times}
             text={count}
-            lines={[{ label: 'messages', colour: 'warning', values: points.group?.lag ?? none }]}
+            lines={[{ label: 'messages', colour: 'warning', values: drawn(points.group?.lag) }]}
           />
         </div>
       )}

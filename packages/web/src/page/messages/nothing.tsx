@@ -3,7 +3,7 @@ import { clock, count, moment } from '../format.ts'
 import { topicNamed } from '../live.ts'
 import { Empty } from '../parts/states.tsx'
 import { zone } from '../parts/zone.ts'
-import { type Filter, filterOf } from './filters.tsx'
+import { type Filter, filterOf } from './filter.ts'
 
 /** An empty result says what was searched. */
 export function Nothing({ topic, next }: { topic: string; next: number | null }) {

@@ -1,7 +1,7 @@
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
 import { count } from '../format.ts'
 import { Empty, Loading } from '../parts/states.tsx'
-import type { Filter } from './filters.tsx'
+import type { Filter } from './filter.ts'
 import { MessageTable } from './message-table.tsx'
 import type { StoredMessage } from './stored-message.ts'
 import { useTail } from './tail.ts'

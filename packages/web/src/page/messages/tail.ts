@@ -2,7 +2,7 @@ import { type ReadonlySignal, useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { at } from '../http.ts'
 import { parseExact } from './exact-json.ts'
-import type { Filter } from './filters.tsx'
+import type { Filter } from './filter.ts'
 import { type Followed, Follower } from './follower.ts'
 import type { StoredMessage } from './stored-message.ts'
 

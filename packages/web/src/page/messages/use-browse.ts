@@ -3,7 +3,7 @@ import { useEffect } from 'preact/hooks'
 import { at, getText } from '../http.ts'
 import { refreshed } from '../live.ts'
 import { parseExact } from './exact-json.ts'
-import { type Filter, toQuery } from './filters.tsx'
+import { type Filter, toQuery } from './filter.ts'
 import { SHOWN_BYTES, type StoredMessage } from './stored-message.ts'
 
 export const PAGE = 50

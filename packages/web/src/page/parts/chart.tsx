@@ -20,7 +20,7 @@ type Props = {
   readonly sync?: string
 }
 
-const HEIGHT = 170
+const HEIGHT = 150
 /** Number of rows in the table behind the picture, the newest. */
 const ROWS = 60
 
@@ -165,7 +165,7 @@ function optionsOf(
     height: HEIGHT,
     padding: [10, 12, 0, 0],
     axes: [
-      { ...axis, space: 90, values: (_, splits) => splits.map(each => timeOf(each).slice(0, 5)) },
+      { ...axis, space: 90, size: 28, values: (_, splits) => splits.map(each => timeOf(each).slice(0, 5)) },
       { ...axis, size: 56, space: 36, values: (_, splits) => splits.map(text) },
     ],
     scales: { y: { range: (_, low, high) => [Math.min(0, low ?? 0), Math.max(1, (high ?? 1) * 1.08)] } },
