@@ -12,7 +12,7 @@ import {
   resumeText,
   resurrectText,
 } from '../src/page/groups/group-texts.ts'
-import { meanOfWork } from '../src/page/groups/speed.ts'
+import { meanOfWork } from '../src/page/groups/mean-of-work.ts'
 
 const plain = (text: string): string => text.replaceAll('\u202f', ' ')
 const DAY = 86_400_000

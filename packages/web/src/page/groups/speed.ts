@@ -1,4 +1,5 @@
 import { get } from '../http.ts'
+import { meanOfWork } from './mean-of-work.ts'
 
 type History = { readonly series: { readonly [name: string]: { readonly consumed?: readonly (number | null)[] } } }
 
@@ -7,9 +8,4 @@ export async function speedOf(topic: string, group: string, signal: AbortSignal)
   const name = `group:${topic}/${group}`
   const { series } = await get<History>('/history', { signal, query: { series: name, step: '10s', points: 360 } })
   return meanOfWork(series[name]?.consumed ?? [])
-}
-
-export function meanOfWork(values: readonly (number | null)[]): number | undefined {
-  const worked = values.filter(value => value !== null && value > 0) as number[]
-  return worked.length === 0 ? undefined : worked.reduce((sum, value) => sum + value, 0) / worked.length
 }
