@@ -1,9 +1,7 @@
 import type { Graph, GraphEdge, GraphNode } from '../shapes.ts'
 
-/**
- * Sizes in pixels. The drawing is never scaled, so that its texts stay legible: it is laid out again for each width.
- */
-export const NODE = { narrowest: 136, width: 144, widest: 200, height: 52 } as const
+/** Sizes in pixels. The drawing is never scaled, so that its texts stay legible: it is laid out anew for each width. */
+export const NODE = { narrowest: 136, width: 144, widest: 240, height: 52 } as const
 const GAP = { across: 40, between: 12, down: 40 } as const
 /** Space between nodes side by side, where lines pass. */
 const GUTTER = 20
@@ -85,7 +83,7 @@ function untangled(
 function across(graph: Graph, steps: readonly (readonly GraphNode[])[], room: number): Layout {
   const free = room - (steps.length - 1) * GAP.across
   const width = Math.min(NODE.widest, Math.floor(free / steps.length))
-  const gap = steps.length === 1 ? 0 : Math.min(120, (room - width * steps.length) / (steps.length - 1))
+  const gap = steps.length === 1 ? 0 : Math.min(170, (room - width * steps.length) / (steps.length - 1))
   const tallest = Math.max(1, ...steps.map(step => step.length))
   const height = tallest * (NODE.height + GAP.between) - GAP.between
   const nodes = steps.flatMap((step, index) => {
@@ -105,11 +103,15 @@ function across(graph: Graph, steps: readonly (readonly GraphNode[])[], room: nu
     if (from === undefined || to === undefined) return []
     const [x1, y1, x2, y2] = [from.x + width, from.y + NODE.height / 2, to.x, to.y + NODE.height / 2]
     const bend = Math.max(16, (x2 - x1) / 2)
-    const label = y1 === y2 && x2 - x1 >= 44 ? ([(x1 + x2) / 2, y1 - 8] as const) : null
+    const label = y1 === y2 && x2 - x1 >= 44 && isAlone(edge, graph.edges) ? ([(x1 + x2) / 2, y1 - 8] as const) : null
     return [{ edge, label, path: `M${x1} ${y1}C${x1 + bend} ${y1} ${x2 - bend} ${y2} ${x2} ${y2}` }]
   })
   return { nodes, ways, width: steps.length * (width + gap) - gap, height }
 }
+
+/** Whether no other line begins or ends where this one does: a label beside it would be crossed. */
+const isAlone = ({ from, to }: GraphEdge, edges: readonly GraphEdge[]): boolean =>
+  edges.filter(each => each.from === from || each.to === to).length === 1
 
 /** A step that is too wide continues in the next row; lines reach those rows through the gaps, never across a node. */
 function down(graph: Graph, steps: readonly (readonly GraphNode[])[], room: number): Layout {

@@ -1,7 +1,7 @@
 import { useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
 import { runAddress } from '../address.ts'
-import { whole } from '../format.ts'
+import { plural, whole } from '../format.ts'
 import { at } from '../http.ts'
 import { Mark } from '../parts/mark.tsx'
 import { shownTheme } from '../preferences.ts'
@@ -48,12 +48,9 @@ export function WorldThumbnail({ run }: { run: RunFacts }) {
         {tick === undefined ? 'nothing indexed yet' : `tick ${whole(tick)}`}
         {run.alive !== null && ` · ${whole(run.alive)} alive`}
       </span>
-      {run.seed !== null && (
-        <span class="muted small truncate">
-          seed {run.seed}
-          {run.shape !== null && ` · ${run.shape.join(' × ')}`}
-        </span>
-      )}
+      {run.shape !== null && <span class="muted small">{run.shape.join(' × ')} cells</span>}
+      {run.seed !== null && <span class="muted small truncate">seed {run.seed}</span>}
+      {run.gaps > 0 && <span class="small">{plural(run.gaps, 'gap')}</span>}
     </a>
   )
 }

@@ -1,5 +1,5 @@
 import { useComputed, useSignal } from '@preact/signals'
-import { useEffect, useId, useRef } from 'preact/hooks'
+import { useEffect, useId, useLayoutEffect, useRef } from 'preact/hooks'
 import { goTo, path } from '../address.ts'
 import { get } from '../http.ts'
 import { addCommands } from '../keys.ts'
@@ -29,11 +29,13 @@ export function Search() {
     return found === undefined ? [] : searchResults(words.value, found, runs.value, topicOf(path.value))
   })
   useEffect(() => addCommands('Everywhere', { '/': ['Search', () => open()] }), [])
+  // On a phone the field is not shown before.
   const open = (): void => {
     isOpen.value = true
-    // Drawn first: on a phone there is no field before.
-    requestAnimationFrame(() => field.current?.focus())
   }
+  useLayoutEffect(() => {
+    if (isOpen.value) field.current?.focus()
+  }, [isOpen.value])
   const close = (): void => {
     isOpen.value = false
     field.current?.blur()

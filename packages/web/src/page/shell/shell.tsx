@@ -24,7 +24,7 @@ const PLACES = [
 ] as const
 
 const BANNER_MS = 60_000
-const TIME_WORDS = { relative: 'ago', local: 'local', utc: 'UTC' } as const
+const TIME_WORDS = { relative: 'relative', local: 'local', utc: 'UTC' } as const
 
 export function Shell({ children }: { children: ComponentChildren }) {
   useEffect(addListKeys, [])
@@ -74,7 +74,7 @@ export function Shell({ children }: { children: ComponentChildren }) {
           type="button"
           class="plain times"
           aria-label={`Times: ${times.value}`}
-          title={`Times: ${TIME_WORDS[times.value]}`}
+          title={`Times: ${TIME_WORDS[times.value]}. Press for the next.`}
           onClick={nextTimes}
         >
           {TIME_WORDS[times.value]}

@@ -78,7 +78,7 @@ function SettingsField({
         />
       )}
       <span id={`${id}-says`} class={fault === undefined ? 'small muted' : 'small bad'}>
-        {fault ?? field.says}
+        {fault ?? `${field.says}${field.isFixed === true ? ' Fixed when the topic is created.' : ''}`}
       </span>
     </div>
   )

@@ -9,6 +9,7 @@ import { Empty, Loading } from '../parts/states.tsx'
 import type { TopicLive } from '../shapes.ts'
 import { River } from './river/river.tsx'
 import { SettingsPanel } from './settings-panel.tsx'
+import { TopicRail } from './topic-rail.tsx'
 import { useRecentRates } from './use-recent-rates.ts'
 
 /** The log as a river with its groups as lanes, and the settings. */
@@ -21,12 +22,22 @@ export function TopicScreen({ topic: name }: { topic: string }) {
         It may have been deleted. <a href="/topics">All topics</a>
       </Empty>
     )
+  return (
+    <div class="beside">
+      <TopicRail shown={name} />
+      <Detail topic={topic} />
+    </div>
+  )
+}
+
+function Detail({ topic }: { topic: TopicLive }) {
+  const name = topic.topic
   const isSetting = query.value.get('show') === 'settings'
   return (
     <div class="stack">
       <div class="row spread">
         <div class="title">
-          <h1>{topic.topic}</h1>
+          <h1>{name}</h1>
           <span class="muted">{describe(topic)}</span>
         </div>
         <div class="row">

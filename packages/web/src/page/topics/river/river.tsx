@@ -172,12 +172,12 @@ function Spans({ scale, zoom }: { scale: Scale; zoom: Zoom }) {
   )
 }
 
+/** Without messages there is no river: the groups are told in figures. */
 function Nothing({ topic }: { topic: TopicLive }) {
   return (
-    <p class="muted">
-      {topic.groups.length === 0
-        ? 'Nothing is kept, and nobody is subscribed.'
-        : `Nothing is kept. ${topic.groups.length === 1 ? 'The group waits' : 'All groups wait'} for the next message.`}
-    </p>
+    <>
+      <p class="muted">Nothing is kept.</p>
+      {topic.groups.length > 0 && <LanesTable topic={topic} lanes={undefined} />}
+    </>
   )
 }
