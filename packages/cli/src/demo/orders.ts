@@ -26,7 +26,7 @@ const UNSHIPPABLE = 400
 
 export function ship({ orderId, items }: Order): void {
   if (orderId % UNSHIPPABLE !== 0) return
-  throw new OutOfStockError(`${items[0]?.sku ?? 'item'} is out of stock for order ${orderId}`)
+  throw new OutOfStockError(`'${items[0]?.sku ?? 'item'}' is out of stock for order ${orderId}`)
 }
 
 class OutOfStockError extends Error {
