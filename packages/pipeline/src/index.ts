@@ -60,6 +60,7 @@ export {
   metadataEnvelope,
   metadataInfoOf,
 } from './contracts/notifications.ts'
+export { encodeOrganisms } from './contracts/organism-list.ts'
 export type { Cells, EnvironmentConfig, Organism, SimulationMetadata, Tick } from './contracts/tick.ts'
 export {
   decodeOrganism,
@@ -123,6 +124,7 @@ export { DiskFullError } from './disk/guarded-outlet.ts'
 export { EnvironmentError, StrategyMissingError } from './environment/errors.ts'
 export { type LoadStrategyOptions, loadEnvironmentStrategy } from './environment/load-strategy.ts'
 export { EnvironmentProperties } from './environment/properties.ts'
+export { regionFilter } from './environment/spans.ts'
 export { singleBlob } from './environment/strategies/single-blob.ts'
 export { defineEnvironmentStrategy, type EnvironmentStrategy } from './environment/strategy.ts'
 export { ContractError, InvalidRunIdError, LimitError } from './errors.ts'
@@ -176,6 +178,8 @@ export type {
   IndexedTicks,
   LifePage,
   LifeQuery,
+  LineageFacts,
+  LineagesAt,
   NearestTicks,
   OrganismFacts,
   OrganismReader,

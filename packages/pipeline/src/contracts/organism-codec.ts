@@ -60,7 +60,7 @@ export function readOrganism(bytes: Uint8Array, start: number, end: number, limi
 }
 
 /** The fields needed of every organism in every tick. */
-export type OrganismVitals = Pick<Organism, 'id' | 'parentId' | 'birthTick' | 'energy' | 'isDead'>
+export type OrganismVitals = Pick<Organism, 'id' | 'parentId' | 'birthTick' | 'lineage' | 'energy' | 'isDead'>
 
 /** Skips position, direction and genome, which would have to be copied. */
 export function readVitals(bytes: Uint8Array): OrganismVitals {
@@ -68,17 +68,19 @@ export function readVitals(bytes: Uint8Array): OrganismVitals {
   let id = 0
   let parentId: number | null = null
   let birthTick = 0
+  let lineage = 0
   let energy = 0
   let isDead = false
   for (let tag = reader.tag(); tag !== 0; tag = reader.tag()) {
     if (tag === ID) id = reader.varint()
     else if (tag === PARENT_ID) parentId = reader.varint()
     else if (tag === BIRTH_TICK) birthTick = reader.varint()
+    else if (tag === LINEAGE) lineage = reader.varint()
     else if (tag === ENERGY) energy = reader.double()
     else if (tag === IS_DEAD) isDead = reader.boolean()
     else reader.skip(tag)
   }
-  return { id, parentId, birthTick, energy, isDead }
+  return { id, parentId, birthTick, lineage, energy, isDead }
 }
 
 /** Written even if it is 0: the field is optional, and absence means that there was no parent. */

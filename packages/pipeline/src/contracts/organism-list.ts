@@ -1,4 +1,6 @@
 /** The organisms of one tick as one byte array: each an OrganismState preceded by its length, as in a batch file. */
+import { writeOrganism } from './organism-codec.ts'
+import type { Organism } from './tick.ts'
 import { WireReader } from './wire-reader.ts'
 import { WireWriter } from './wire-writer.ts'
 
@@ -13,6 +15,21 @@ export function joinOrganisms(organisms: readonly Uint8Array[]): Uint8Array {
     writer.at += organism.length
   }
   return writer.take()
+}
+
+/**
+ * Encodes organisms as OrganismState messages, each with its length before it.
+ *
+ * @example
+ * const bytes = encodeOrganisms((await opened.organisms.at(500)) ?? [])
+ */
+export function encodeOrganisms(organisms: readonly Organism[]): Uint8Array {
+  const encoded = organisms.map(organism => {
+    const each = new WireWriter()
+    writeOrganism(each, organism)
+    return each.take()
+  })
+  return joinOrganisms(encoded)
 }
 
 /** Views into `bytes`, not copies. */

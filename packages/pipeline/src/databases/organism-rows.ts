@@ -1,3 +1,4 @@
+import type { LineageRow } from './lineage-rows.ts'
 import type { Transaction } from './transaction.ts'
 
 /** What the indexed ticks show about an organism. */
@@ -27,6 +28,8 @@ export type OrganismRows = {
   read(id: number): Promise<OrganismRow | null>
   /** Lineages of these organisms, as far as they are known. */
   lineagesOf(ids: readonly number[]): Promise<{ readonly id: number; readonly lineage: number }[]>
+  /** Those of these lineages that are known. */
+  lineages(lineages: readonly number[]): Promise<LineageRow[]>
   /** The organism, its parent, and so on. */
   ancestors(id: number, limit: number): Promise<OrganismRow[]>
   /** Sorted by id. */

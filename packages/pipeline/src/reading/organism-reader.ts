@@ -13,11 +13,13 @@ import { refuseUnknown, wholeNumber } from '../options.ts'
 import { Turns } from '../turns.ts'
 import { KnownLineages } from './known-lineages.ts'
 import { nothingOf } from './nothing-of.ts'
-import type { LifePage, LifeQuery, OrganismFacts, OrganismReader } from './run-index.ts'
+import type { LifePage, LifeQuery, LineagesAt, OrganismFacts, OrganismReader } from './run-index.ts'
 import { checkOrder } from './tick-query.ts'
 
 const DEFAULT_LIMIT = 1_000
 const LARGEST_LIMIT = 10_000
+const DEFAULT_TOP = 7
+const LARGEST_TOP = 1_000
 /** Ticks of a life in memory at once. */
 const TICKS_AT_ONCE = 32
 const MAX_BYTES = DEFAULT_LIMITS.maxTickBytes
@@ -72,6 +74,24 @@ export class IndexedOrganisms implements OrganismReader {
     return await this.#lineages.of(ids)
   }
 
+  async lineages(tick: number, top = DEFAULT_TOP): Promise<LineagesAt | null> {
+    const most = wholeNumber('top', top, { min: 1, max: LARGEST_TOP })
+    const bytes = await this.#states(tick)
+    if (bytes === null) return null
+    const alive = await this.#aliveByLineage(tick, bytes)
+    const largest = [...alive].sort(([a, one], [b, other]) => other - one || a - b).slice(0, most)
+    const rows = await this.#database.organisms.lineages(largest.map(([lineage]) => lineage))
+    const known = new Map(rows.map(row => [row.lineage, row]))
+    return {
+      count: alive.size,
+      alive: [...alive.values()].reduce((sum, count) => sum + count, 0),
+      lineages: largest.map(([lineage, count]) => {
+        const { parent = null, firstTick = tick, lastTick = tick } = known.get(lineage) ?? {}
+        return { lineage, parent, alive: count, firstTick, lastTick }
+      }),
+    }
+  }
+
   async life(id: number, query: LifeQuery = {}): Promise<readonly LifeMoment[]> {
     refuseUnknown(query, ['from', 'to', 'limit'])
     return (await this.lifePage(id, query)).moments
@@ -115,6 +135,16 @@ export class IndexedOrganisms implements OrganismReader {
     return { ancestors: ancestors.map(factsOf), children: children.map(factsOf) }
   }
 
+  async #aliveByLineage(tick: number, bytes: Uint8Array): Promise<Map<number, number>> {
+    const alive = new Map<number, number>()
+    const turns = new Turns()
+    const each = splitOrganisms(bytes)
+    for (let isDone = false; !isDone; await turns.pass()) {
+      isDone = this.#decoded(tick, () => countSome(each, alive))
+    }
+    return alive
+  }
+
   async #states(tick: number): Promise<Uint8Array | null> {
     const bytes = await readPacked(this.#database.organismTicks, wholeNumber('tick', tick, { min: 0 }), MAX_BYTES)
     return bytes ?? (await nothingOf(this.#database, tick))
@@ -146,6 +176,17 @@ function decodeSome(from: Generator<Uint8Array, void, undefined>, into: Organism
     const { value, done } = from.next()
     if (done === true || value === undefined) return true
     into.push(decodeOrganism(value))
+  }
+  return false
+}
+
+/** Whether there are no more. */
+function countSome(from: Generator<Uint8Array, void, undefined>, alive: Map<number, number>): boolean {
+  for (let count = 0; count < DECODED_AT_ONCE; count++) {
+    const { value, done } = from.next()
+    if (done === true || value === undefined) return true
+    const { lineage, isDead } = readVitals(value)
+    if (!isDead) alive.set(lineage, (alive.get(lineage) ?? 0) + 1)
   }
   return false
 }

@@ -87,6 +87,30 @@ export type OrganismFacts = {
   readonly deathTick: number | null
 }
 
+/** A lineage in a tick. */
+export type LineageFacts = {
+  /** Number of the lineage. */
+  readonly lineage: number
+  /** Lineage from which it comes, or null. */
+  readonly parent: number | null
+  /** Organisms alive in the tick. */
+  readonly alive: number
+  /** First tick in which one of its organisms was seen. */
+  readonly firstTick: number
+  /** Last tick in which one of its organisms was seen. */
+  readonly lastTick: number
+}
+
+/** The lineages of a tick. */
+export type LineagesAt = {
+  /** Number of lineages with organisms alive. */
+  readonly count: number
+  /** Number of organisms alive. */
+  readonly alive: number
+  /** The largest. */
+  readonly lineages: readonly LineageFacts[]
+}
+
 /** Selection of an organism's states. */
 export type LifeQuery = TickQuery & {
   /** Maximum number of states (default 1000). */
@@ -121,6 +145,8 @@ export type OrganismReader = {
   oneAt(id: number, tick: number): Promise<Organism | undefined | null>
   /** Lineages of organisms by their ids, in the same order; 0 if one is unknown. */
   lineagesOf(ids: Int32Array): Promise<Int32Array>
+  /** The lineages with most organisms alive in a tick (default 7), the largest first, or null if it is not indexed. */
+  lineages(tick: number, top?: number): Promise<LineagesAt | null>
   /** States of an organism over time, the oldest first: at most `limit` (default 1000), evenly sampled. */
   life(id: number, query?: LifeQuery): Promise<readonly { readonly tick: number; readonly state: Organism }[]>
   /** States of an organism, also limited by bytes (`maxBytes`, about their size as JSON). */

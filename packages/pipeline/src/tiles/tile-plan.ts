@@ -1,6 +1,7 @@
 import type { SimulationMetadata } from '../contracts/tick.ts'
 import { EnvironmentError } from '../environment/errors.ts'
 import { EnvironmentProperties } from '../environment/properties.ts'
+import { type Span, spansOf } from '../environment/spans.ts'
 import type { Region } from '../reading/run-index.ts'
 import { ranksOf } from './telling.ts'
 
@@ -56,7 +57,7 @@ export type TilePlan = {
 export function planTile({ environment, moleculeTypes }: SimulationMetadata, request: TileRequest): TilePlan {
   requireReducible(request)
   const world = new EnvironmentProperties(environment)
-  const spans = spansOf(world, request)
+  const spans = spansOf(world, request.region ?? firstPlane(world), request.wrap)
   const [axisX, axisY] = extended(spans)
   const axes = spans.map(({ from, cells }, axis): TileAxis => {
     return { stride: world.strides[axis] ?? 1, length: world.shape[axis] ?? 1, from, cells, pixels: 1 }
@@ -83,47 +84,14 @@ function requireReducible({ plane, reduce }: TileRequest): void {
   throw new EnvironmentError(`The plane '${plane}' can't be reduced by '${reduce}'; allowed: ${allowed.join(', ')}`)
 }
 
-type Span = { readonly from: number; readonly cells: number }
-
 /** Any index divided by this is 0. */
 const ONE_ROW: TileAxis = { stride: 2 ** 31, length: 1, from: 0, cells: 1, pixels: 1 }
 
-function spansOf(world: EnvironmentProperties, { region, wrap = false }: TileRequest): Span[] {
-  if (wrap && !world.isTorus) {
-    throw new EnvironmentError('The world is bounded, so a region has no other edge to go on at. Leave out wrap')
-  }
-  if (region === undefined) return world.shape.map((cells, axis) => ({ from: 0, cells: axis < 2 ? cells : 1 }))
-  const { from, to } = region
-  if (from.length !== world.dimensions || to.length !== world.dimensions) {
-    throw new EnvironmentError(
-      `The region from [${from}] to [${to}] does not have the ${world.dimensions} dimensions of the world`,
-    )
-  }
-  if (!wrap) requireInside(world, region)
-  return from.map((start, axis) => spanOf(start, to[axis] as number, world.shape[axis] as number, wrap))
-}
-
-function requireInside(world: EnvironmentProperties, { from, to }: Region): void {
-  world.toFlat(from)
-  world.toFlat(to)
-  if (from.every((start, axis) => start <= (to[axis] as number))) return
-  const advice = world.isTorus ? '. With wrap it goes on at the other edge' : ''
-  throw new EnvironmentError(`The region from [${from}] to [${to}] ends before it starts${advice}`)
-}
-
-/** A region that ends before it starts crosses the edge once. */
-function spanOf(from: number, to: number, length: number, wrap: boolean): Span {
-  if (!wrap) return { from, cells: to - from + 1 }
-  const cells = to >= from ? to - from + 1 : modulo(to - from, length) + 1
-  if (cells > length) {
-    throw new EnvironmentError(
-      `The region from ${from} to ${to} is wider than the world, which has ${length} cells there`,
-    )
-  }
-  return { from: modulo(from, length), cells }
-}
-
-const modulo = (value: number, length: number): number => ((value % length) + length) % length
+/** All of the first two dimensions, and 0 in the others. */
+const firstPlane = ({ shape }: EnvironmentProperties): Region => ({
+  from: shape.map(() => 0),
+  to: shape.map((length, axis) => (axis < 2 ? length - 1 : 0)),
+})
 
 /** The dimensions that are drawn: those that extend, and the lowest others if there are fewer than two. */
 function extended(spans: readonly Span[]): readonly [x: number, y: number | undefined] {

@@ -16,6 +16,7 @@ import { organismRoutes } from './organisms.ts'
 import { pageRoutes } from './page.ts'
 import { pipelineRoutes } from './pipeline.ts'
 import { pipelineLetterRoutes } from './pipeline-letters.ts'
+import { populationRoutes } from './populations.ts'
 import { pullRoutes } from './pull.ts'
 import { runRoutes } from './runs.ts'
 import { sessionRoutes } from './session.ts'
@@ -38,6 +39,7 @@ export const allRoutes = (context: Context, metrics: ServerMetrics): readonly Ro
   ...tileRoutes(context),
   ...frameRoutes(context),
   ...organismRoutes(context),
+  ...populationRoutes(context),
   ...liveRoutes(context),
   ...healthRoutes(context, metrics),
   ...sessionRoutes(context),

@@ -72,7 +72,7 @@ export async function planOf(
     size: { width, height },
     plane: (asked.plane ?? 'type') as TilePlane,
     reduce: (asked.reduce ?? 'telling') as 'telling',
-    wrap: asked.wrap === 'true' || asked.wrap === '',
+    wrap: isWrapped(asked.wrap),
     keepAspect,
     ...(asked.region !== undefined && { region: regionOf(asked.region) }),
   })
@@ -87,7 +87,10 @@ export const tileHeaders = ({ x, y, plane }: TilePlan): Record<string, string> =
   'tidemark-size': `${x.pixels},${y.pixels}`,
 })
 
-function regionOf(text: string): Region {
+/** `wrap` alone says as much as `wrap=true`. */
+export const isWrapped = (wrap: unknown): boolean => wrap === 'true' || wrap === ''
+
+export function regionOf(text: string): Region {
   const [from = [], to = []] = text.split(':').map(corner => corner.split(',').map(Number))
   if (from.length !== to.length) {
     throw new BadRequestError(`The corners of region '${text}' have different numbers of coordinates`)

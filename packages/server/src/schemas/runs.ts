@@ -136,6 +136,46 @@ export const OrganismSchema = share(
   }),
 )
 
+export const MOST_ORGANISMS = 10_000
+const Column = Type.Array(Whole, { maxItems: MOST_ORGANISMS })
+
+export const OrganismColumnsSchema = share(
+  'OrganismColumns',
+  strict(
+    {
+      tick: Tick,
+      id: Column,
+      parentId: Type.Array(nullable(Whole), { maxItems: MOST_ORGANISMS }),
+      birthTick: Column,
+      lineage: Column,
+      energy: Type.Array(nullable(Type.Number()), { maxItems: MOST_ORGANISMS }),
+      position: Type.Array(Column, { maxItems: 16, description: 'A column for each dimension.' }),
+      isDead: Type.Array(Type.Boolean(), { maxItems: MOST_ORGANISMS }),
+      total: Type.Integer({ minimum: 0, description: 'Number of all organisms that match.' }),
+      next: nullable(Type.String({ description: "Value of 'after' for the next page; null on the last page." })),
+    },
+    { description: 'Columns: entry i of each is one organism.' },
+  ),
+)
+
+export const MOST_LINEAGES = 1_000
+
+export const LineagesSchema = strict({
+  tick: Tick,
+  count: Type.Integer({ minimum: 0, description: 'Number of lineages with organisms alive.' }),
+  alive: Type.Integer({ minimum: 0, description: 'Number of organisms alive.' }),
+  lineages: Type.Array(
+    strict({
+      lineage: Whole,
+      parent: nullable(Type.Integer({ description: 'Lineage that it comes from.' })),
+      alive: Count,
+      firstTick: Tick,
+      lastTick: Tick,
+    }),
+    { maxItems: MOST_LINEAGES, description: 'The largest, the one with most organisms alive first.' },
+  ),
+})
+
 export const OrganismFactsSchema = share(
   'OrganismFacts',
   strict({

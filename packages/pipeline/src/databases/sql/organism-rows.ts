@@ -1,4 +1,5 @@
 import type { IndexConnection } from '../index-connection.ts'
+import type { LineageRow } from '../lineage-rows.ts'
 import {
   type OrganismRow,
   type OrganismRows,
@@ -9,6 +10,7 @@ import {
 import type { SqlValue, Transaction } from '../transaction.ts'
 import type { Dialect } from './dialect.ts'
 import { insertOf, insertRows } from './insert-rows.ts'
+import { StoredLineageRows } from './lineage-rows.ts'
 
 const tables = ({ integer }: Dialect): string[] => [
   `create table if not exists run.organism (
@@ -103,14 +105,17 @@ const CHILDREN = `
 export class StoredOrganismRows implements OrganismRows {
   readonly #connection: IndexConnection
   readonly #insert: (rows: number) => string
+  readonly #lineages: StoredLineageRows
 
   constructor(connection: IndexConnection) {
     this.#connection = connection
+    this.#lineages = new StoredLineageRows(connection)
     this.#insert = insert(connection.dialect)
   }
 
   async prepare(tx: Transaction): Promise<void> {
     for (const table of tables(this.#connection.dialect)) await tx.run(table)
+    await this.#lineages.prepare(tx)
   }
 
   /** Sorted by id: two writers of the same organisms in different orders would deadlock. */
@@ -118,6 +123,11 @@ export class StoredOrganismRows implements OrganismRows {
     const sorted = rows.toSorted((a, b) => a.id - b.id)
     const atOnce = this.#connection.dialect.rowsPerInsert.small
     await insertRows(sorted, valuesOf, { insert: this.#insert, atOnce, tx })
+    await this.#lineages.write(sorted, tx)
+  }
+
+  async lineages(lineages: readonly number[]): Promise<LineageRow[]> {
+    return await this.#lineages.read(lineages)
   }
 
   async removeGone(afterId: number, lastTick: number, limit: number, tx: Transaction): Promise<RemovedOrganisms> {

@@ -82,3 +82,33 @@ export type IndexedTicks = {
   readonly gaps: readonly (readonly [start: number, end: number])[]
   readonly next: number | null
 }
+
+/** GET /runs/:r/organisms?tick&region&wrap&lineage&sort=id|energy&after&limit: entry i of each column is one organism. */
+export type OrganismColumns = {
+  readonly tick: number
+  readonly id: readonly number[]
+  readonly parentId: readonly (number | null)[]
+  readonly birthTick: readonly number[]
+  readonly lineage: readonly number[]
+  readonly energy: readonly (number | null)[]
+  /** A column for each dimension. */
+  readonly position: readonly (readonly number[])[]
+  readonly isDead: readonly boolean[]
+  readonly total: number
+  readonly next: string | null
+}
+
+/** GET /runs/:r/lineages?tick&top=7: the largest first. */
+export type LineagesAt = {
+  readonly tick: number
+  /** Lineages, and organisms, that are alive. */
+  readonly count: number
+  readonly alive: number
+  readonly lineages: readonly {
+    readonly lineage: number
+    readonly parent: number | null
+    readonly alive: number
+    readonly firstTick: number
+    readonly lastTick: number
+  }[]
+}
