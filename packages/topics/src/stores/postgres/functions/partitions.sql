@@ -30,7 +30,12 @@ begin
       case when type is null then convert_from(payload, 'UTF8')::jsonb end as json, payload, xid
     from tidemark.log_%1$s
   $ddl$, topic_id));
-  perform tidemark_fn.add_partitions(topic_id, partition_rows, 0);
+  -- The first two, as add_partitions would make them. Nobody uses the log yet, so they need not be attached.
+  for number in 0..1 loop
+    perform tidemark_fn.run(format(
+      'create table tidemark.log_%1$s_p%2$s partition of tidemark.log_%1$s for values from (%3$s) to (%4$s)',
+      topic_id, number, number * partition_rows, (number + 1) * partition_rows));
+  end loop;
 end
 $$;
 
