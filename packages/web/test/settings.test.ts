@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { orphansIn, orphansText } from '../src/page/topics/orphans.ts'
 import {
   changedFields,
   DEFAULTS,
@@ -48,4 +49,16 @@ test('marks a field that cannot be read', () => {
     changedFields(before, { ...before, retention: 'tomorrow' }).map(({ name }) => name),
     ['retention'],
   )
+})
+
+test('counts messages that wait only for groups that are gone', () => {
+  const page = [
+    { id: 1, required: ['email', 'gone'], completed: ['email'] },
+    { id: 2, required: ['email', 'gone'], completed: ['gone'] },
+    { id: 3, required: ['gone'], completed: [] },
+  ]
+  assert.equal(orphansIn(page, 100, new Set(['email'])), 2)
+  assert.equal(orphansIn(page, 3, new Set(['email'])), 1)
+  assert.equal(orphansText(31, true, '1d'), '31 messages older than 1d count as done for groups that are gone.')
+  assert.match(orphansText(4_000, false, '1d'), /^At least 4.000 messages/)
 })

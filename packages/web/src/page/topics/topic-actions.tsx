@@ -3,8 +3,10 @@ import { goTo } from '../address.ts'
 import { bytes, count, plural } from '../format.ts'
 import { at, write } from '../http.ts'
 import { topicNamed } from '../live.ts'
+import { atNow } from '../parts/age.tsx'
 import { ActionButton } from '../parts/confirm.tsx'
 import type { TopicLive } from '../shapes.ts'
+import { previewOrphans } from './preview-orphans.ts'
 
 const MOST_REFERENCE_GROUPS = 64
 
@@ -42,7 +44,7 @@ function SwitchTracking({ topic: { topic, config, groups } }: { topic: TopicLive
       }
       run={async () => {
         await write('POST', `${at('topics', topic)}/tracking`, { tracking: other })
-        return `Switched ${topic} to ${other} tracking.`
+        return `Switched ${topic} to ${other} tracking${atNow()}.`
       }}
       undo={{
         label: 'Switch back',
@@ -54,14 +56,11 @@ function SwitchTracking({ topic: { topic, config, groups } }: { topic: TopicLive
 
 const AGES = ['1h', '1d', '7d'] as const
 
-function CompleteOrphans({ topic: { topic } }: { topic: TopicLive }) {
+function CompleteOrphans({ topic: { topic, groups } }: { topic: TopicLive }) {
   const olderThan = useSignal<string>('1d')
-  const ask = async (dryRun: boolean, signal?: AbortSignal): Promise<number> => {
-    const body = { olderThan: olderThan.value, ...(dryRun && { dryRun }) }
-    signal?.throwIfAborted()
-    const { completed } = await write<{ completed: number }>('POST', `${at('topics', topic)}/complete-orphans`, body)
-    return completed
-  }
+  const live = new Set(
+    groups.filter(({ status }) => status === 'ACTIVE' || status === 'PAUSED').map(({ group }) => group),
+  )
   return (
     <ActionButton
       label="Complete orphans"
@@ -71,9 +70,7 @@ function CompleteOrphans({ topic: { topic } }: { topic: TopicLive }) {
       needs="operate"
       topic={topic}
       about={olderThan.value}
-      text={async signal =>
-        `${plural(await ask(true, signal), 'message')} older than ${olderThan.value} count as done for groups that are gone.`
-      }
+      text={signal => previewOrphans(topic, olderThan.value, live, signal)}
       fields={
         <label class="row">
           Older than
@@ -89,7 +86,12 @@ function CompleteOrphans({ topic: { topic } }: { topic: TopicLive }) {
           </select>
         </label>
       }
-      run={async () => `Completed ${plural(await ask(false), 'message')} of ${topic}.`}
+      run={async () => {
+        const { completed } = await write<{ completed: number }>('POST', `${at('topics', topic)}/complete-orphans`, {
+          olderThan: olderThan.value,
+        })
+        return `Completed ${plural(completed, 'message')} of ${topic}${atNow()}.`
+      }}
     />
   )
 }
@@ -110,7 +112,7 @@ function DeleteTopic({ topic: { topic } }: { topic: TopicLive }) {
       run={async () => {
         await write('DELETE', at('topics', topic))
         goTo('/topics')
-        return `Deleted ${topic}.`
+        return `Deleted ${topic}${atNow()}.`
       }}
     />
   )
