@@ -13,6 +13,14 @@ export type Frame = {
   readonly owner: Int32Array
 }
 
+/** The place of a cell in a frame: of a world that is too large, a pixel stands for several cells. */
+export const indexIn = (
+  frame: Pick<Frame, 'width' | 'height'>,
+  world: { readonly width: number; readonly height: number },
+  cell: { readonly x: number; readonly y: number },
+): number =>
+  Math.floor((cell.y * frame.height) / world.height) * frame.width + Math.floor((cell.x * frame.width) / world.width)
+
 export const bytesOf = ({ type, value, owner }: Frame): number => type.byteLength + value.byteLength + owner.byteLength
 
 /** `plane=0,1` and `fix=_,_,3` of the address; by default the first two axes. */

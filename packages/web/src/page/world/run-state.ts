@@ -36,7 +36,8 @@ export class RunState {
     this.runId = runId
   }
 
-  async load(): Promise<void> {
+  /** `start` is the tick to begin with; without it the run is followed live. */
+  async load(start?: number): Promise<void> {
     try {
       const details = await get<RunDetails>(at('runs', this.runId))
       batch(() => {
@@ -44,6 +45,7 @@ export class RunState {
         this.error.value = undefined
         this.isGone.value = false
         this.setRange(details.indexed.environment)
+        if (start !== undefined) this.goTo(start)
       })
       await Promise.all([this.loadGaps(), this.loadSeries()])
     } catch (error) {

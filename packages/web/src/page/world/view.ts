@@ -9,18 +9,20 @@ const VALUES_FROM = 24
 
 export type Scene = {
   readonly frame: Frame
+  /** In cells; the frame has fewer pixels where the world is too large. */
+  readonly world: Size
   readonly camera: Camera
   readonly paint: Paint
   readonly isTorus: boolean
   /** Changes with the frame or the colours: the image is painted again only then. */
   readonly stamp: string
-  /** Whether organisms glow. */
+  /** Whether what lives shines on what is around it. */
   readonly glows: boolean
   readonly isDark: boolean
   readonly selected?: Spot | undefined
   readonly trail?: readonly Spot[] | undefined
   readonly hovered?: Spot | undefined
-  /** Cursor of the keyboard. */
+  /** Of the keyboard. */
   readonly cursor?: Spot | undefined
 }
 
@@ -54,7 +56,7 @@ export class View {
   readonly #canvas: HTMLCanvasElement
   readonly #context: CanvasRenderingContext2D
   readonly #glow = new Glow()
-  /** The world alone, one pixel per cell (or fewer, zoomed out): the minimap shows it too. */
+  /** The world alone, a pixel a cell (or fewer, zoomed out): the minimap shows it too. */
   readonly image = document.createElement('canvas')
   #stamp = ''
   /** For the budgets. */
@@ -69,22 +71,23 @@ export class View {
 
   draw(scene: Scene): void {
     const begun = performance.now()
-    const { frame, camera, isTorus } = scene
+    const { frame, world, camera, isTorus } = scene
+    const isReduced = frame.width < world.width || frame.height < world.height
     const colours = scene.isDark ? DARK : LIGHT
-    this.#paint(scene, stepOf(camera.scale))
+    this.#paint(scene, stepOf((camera.scale * world.width) / frame.width))
     const context = this.#context
     const ratio = devicePixelRatio
     const view = { width: this.#canvas.width / ratio, height: this.#canvas.height / ratio }
     context.setTransform(ratio, 0, 0, ratio, 0, 0)
     context.fillStyle = colours.outside
     context.fillRect(0, 0, view.width, view.height)
-    const places = corners(camera, frame, view, isTorus)
-    const [width, height] = [frame.width * camera.scale, frame.height * camera.scale]
+    const places = corners(camera, world, view, isTorus)
+    const [width, height] = [world.width * camera.scale, world.height * camera.scale]
     context.imageSmoothingEnabled = camera.scale < 1
     for (const { x, y } of places) context.drawImage(this.image, x, y, width, height)
     if (scene.glows && camera.scale < GRID_FROM) this.#glow.draw(context, places, width, height, scene.isDark)
-    if (camera.scale >= GRID_FROM) this.#grid(scene, view, colours)
-    if (camera.scale >= VALUES_FROM) this.#values(scene, view)
+    if (camera.scale >= GRID_FROM && !isReduced) this.#grid(scene, view, colours)
+    if (camera.scale >= VALUES_FROM && !isReduced) this.#values(scene, view)
     if (isTorus) this.#veil(scene, view, colours)
     this.#spots(scene, view, colours)
     this.lastDrawMs = performance.now() - begun
@@ -107,9 +110,9 @@ export class View {
     if (glows) this.#glow.take(this.image)
   }
 
-  #grid({ camera, frame, isTorus }: Scene, view: Size, { grid }: Colours): void {
+  #grid({ camera, world, isTorus }: Scene, view: Size, { grid }: Colours): void {
     const context = this.#context
-    const { left, top, right, bottom } = visibleCells(camera, frame, view, isTorus)
+    const { left, top, right, bottom } = visibleCells(camera, world, view, isTorus)
     context.strokeStyle = grid
     context.lineWidth = 1
     context.beginPath()
@@ -120,9 +123,9 @@ export class View {
     context.stroke()
   }
 
-  #values({ frame, camera, isTorus, paint }: Scene, view: Size): void {
+  #values({ frame, world, camera, isTorus, paint }: Scene, view: Size): void {
     const context = this.#context
-    const { left, top, right, bottom } = visibleCells(camera, frame, view, isTorus)
+    const { left, top, right, bottom } = visibleCells(camera, world, view, isTorus)
     context.font = `${Math.min(14, camera.scale / 2.6)}px ui-monospace, monospace`
     context.textAlign = 'center'
     context.textBaseline = 'middle'
@@ -137,18 +140,18 @@ export class View {
     }
   }
 
-  /** Repetitions of a torus are paler, so that the world and its edges can be recognised. */
-  #veil({ frame, camera }: Scene, view: Size, { veil }: Colours): void {
-    const { x, y } = homeOf(camera, frame, view)
-    const [right, bottom] = [x + frame.width * camera.scale, y + frame.height * camera.scale]
+  /** Repetitions of a torus are paler, so that one sees which is the world and where it meets itself. */
+  #veil({ world, camera }: Scene, view: Size, { veil }: Colours): void {
+    const { x, y } = homeOf(camera, world, view)
+    const [right, bottom] = [x + world.width * camera.scale, y + world.height * camera.scale]
     const context = this.#context
     context.fillStyle = veil
-    if (frame.width * camera.scale < view.width) {
+    if (world.width * camera.scale < view.width) {
       context.fillRect(0, 0, x, view.height)
       context.fillRect(right, 0, view.width - right, view.height)
     }
-    if (frame.height * camera.scale < view.height) {
-      const [from, to] = frame.width * camera.scale < view.width ? [x, right] : [0, view.width]
+    if (world.height * camera.scale < view.height) {
+      const [from, to] = world.width * camera.scale < view.width ? [x, right] : [0, view.width]
       context.fillRect(from, 0, to - from, y)
       context.fillRect(from, bottom, to - from, view.height - bottom)
     }
@@ -174,10 +177,10 @@ export class View {
     }
   }
 
-  #dot({ camera, frame, isTorus }: Scene, spot: Spot, view: Size, radius: number, colour: string): void {
+  #dot({ camera, world, isTorus }: Scene, spot: Spot, view: Size, radius: number, colour: string): void {
     const context = this.#context
     context.fillStyle = colour
-    for (const corner of corners(camera, frame, view, isTorus)) {
+    for (const corner of corners(camera, world, view, isTorus)) {
       context.beginPath()
       context.arc(corner.x + (spot.x + 0.5) * camera.scale, corner.y + (spot.y + 0.5) * camera.scale, radius, 0, 7)
       context.fill()
@@ -185,7 +188,7 @@ export class View {
   }
 
   #ring(
-    { camera, frame, isTorus }: Scene,
+    { camera, world, isTorus }: Scene,
     spot: Spot,
     view: Size,
     radius: number,
@@ -195,20 +198,20 @@ export class View {
     const context = this.#context
     context.strokeStyle = colour
     context.lineWidth = width
-    for (const corner of corners(camera, frame, view, isTorus)) {
+    for (const corner of corners(camera, world, view, isTorus)) {
       context.beginPath()
       context.arc(corner.x + (spot.x + 0.5) * camera.scale, corner.y + (spot.y + 0.5) * camera.scale, radius, 0, 7)
       context.stroke()
     }
   }
 
-  #box({ camera, frame, isTorus }: Scene, spot: Spot, view: Size, width: number, colour: string): void {
+  #box({ camera, world, isTorus }: Scene, spot: Spot, view: Size, width: number, colour: string): void {
     const context = this.#context
     context.strokeStyle = colour
     context.lineWidth = width
     const side = Math.max(camera.scale, 8)
     const inset = (camera.scale - side) / 2
-    for (const corner of corners(camera, frame, view, isTorus)) {
+    for (const corner of corners(camera, world, view, isTorus)) {
       context.strokeRect(corner.x + spot.x * camera.scale + inset, corner.y + spot.y * camera.scale + inset, side, side)
     }
   }
@@ -217,7 +220,7 @@ export class View {
 /** Cells to a pixel of the image, a power of two. */
 const stepOf = (scale: number): number => (scale >= 1 ? 1 : 2 ** Math.floor(Math.log2(1 / scale)))
 
-/** For a colour as in ImageData: whether dark text is easier to read on it than light text. */
+/** Of a colour as an ImageData holds it: whether dark text is easier to read on it than light text. */
 const isBright = (colour: number): boolean =>
   0.299 * (colour & 255) + 0.587 * ((colour >> 8) & 255) + 0.114 * ((colour >> 16) & 255) > 128
 

@@ -1,19 +1,21 @@
 import { decodeCells } from './decode.ts'
+import { frameOf, PlaneReader, type PlaneStep } from './frame-stream.ts'
 import type { Frame, PlaneChoice } from './plane.ts'
 
-export type Wanted = {
-  readonly id: number
-  readonly url: string
-  readonly tick: number
-  readonly shape: readonly number[]
-  readonly plane: PlaneChoice
-}
+/** A whole tick; the three planes of one tick; or the three planes of many, as streams. */
+export type Wanted = { readonly id: number; readonly tick: number } & (
+  | { readonly kind: 'whole'; readonly url: string; readonly shape: readonly number[]; readonly plane: PlaneChoice }
+  | { readonly kind: 'tile' | 'stream'; readonly urls: readonly string[] }
+)
 
 /** Beside a missing tick: the nearest existing ones. */
 export type Nearest = { readonly before: number | null; readonly after: number | null }
 
 export type Loaded =
   | { readonly id: number; readonly frame: Frame; readonly decodeMs: number }
+  /** Ticks that the server does not have. */
+  | { readonly id: number; readonly missingFrom: number; readonly missingTo: number }
+  | { readonly id: number; readonly isDone: true }
   | { readonly id: number; readonly status: number; readonly detail: string; readonly nearest?: Nearest }
 
 /** The worker's own scope: its type library can't be loaded beside the page's. */
@@ -34,25 +36,92 @@ self.onmessage = async ({ data }: MessageEvent<Wanted | number>): Promise<void> 
   const abort = new AbortController()
   aborts.set(data.id, abort)
   try {
-    const answer = await fetch(data.url, { headers: { accept: CELLS }, signal: abort.signal })
-    if (!answer.ok) {
-      const { detail, nearest } = (await answer.json().catch(() => ({}))) as { detail?: string; nearest?: Nearest }
-      post({ id: data.id, status: answer.status, detail: detail ?? answer.statusText, ...(nearest && { nearest }) })
-      return
-    }
-    const bytes = new Uint8Array(await answer.arrayBuffer())
-    const begun = performance.now()
-    const frame = decodeCells(bytes, data.tick, data.shape, data.plane)
-    post({ id: data.id, frame, decodeMs: performance.now() - begun }, [
-      frame.type.buffer,
-      frame.value.buffer,
-      frame.owner.buffer,
-    ])
+    if (data.kind === 'whole') await loadWhole(data, abort.signal)
+    else if (data.kind === 'tile') await loadTile(data, abort.signal)
+    else await loadStream(data, abort.signal)
   } catch (error) {
-    post({ id: data.id, status: 0, detail: abort.signal.aborted ? 'given up' : String(error) })
+    if (error instanceof Refused) post({ id: data.id, detail: error.message, ...error.facts })
+    else post({ id: data.id, status: 0, detail: abort.signal.aborted ? 'given up' : String(error) })
+    abort.abort()
   } finally {
     aborts.delete(data.id)
   }
 }
+
+async function loadWhole(wanted: Wanted & { kind: 'whole' }, signal: AbortSignal): Promise<void> {
+  const answer = await ask(wanted.url, signal, CELLS)
+  const bytes = new Uint8Array(await answer.arrayBuffer())
+  const begun = performance.now()
+  send(wanted.id, decodeCells(bytes, wanted.tick, wanted.shape, wanted.plane), performance.now() - begun)
+}
+
+async function loadTile({ id, tick, urls }: Wanted & { kind: 'tile' | 'stream' }, signal: AbortSignal): Promise<void> {
+  const answers = await Promise.all(urls.map(url => ask(url, signal)))
+  const planes = await Promise.all(answers.map(async answer => new Uint8Array(await answer.arrayBuffer())))
+  const begun = performance.now()
+  const [width, height] = sizeOf(answers[0])
+  send(id, frameOf(tick, width, height, three(planes)), performance.now() - begun)
+}
+
+/** A frame is sent when all of its planes are there. */
+async function loadStream({ id, urls }: Wanted & { kind: 'tile' | 'stream' }, signal: AbortSignal): Promise<void> {
+  const answers = await Promise.all(urls.map(url => ask(url, signal)))
+  const [width, height] = sizeOf(answers[0])
+  const waiting = new Map<number, (Uint8Array<ArrayBuffer> | undefined)[]>()
+  const take = (step: PlaneStep, plane: number): void => {
+    if ('missingTo' in step) {
+      if (plane === 0) post({ id, missingFrom: step.tick, missingTo: step.missingTo })
+      return
+    }
+    const begun = performance.now()
+    const planes = waiting.get(step.tick) ?? []
+    planes[plane] = step.pixels
+    if (urls.every((_, each) => planes[each] !== undefined)) {
+      waiting.delete(step.tick)
+      send(id, frameOf(step.tick, width, height, three(planes)), performance.now() - begun)
+    } else waiting.set(step.tick, planes)
+  }
+  await Promise.all(
+    answers.map(async (answer, plane) => {
+      const reader = new PlaneReader()
+      const body = answer.body?.getReader()
+      for (let part = await body?.read(); part !== undefined && !part.done; part = await body?.read()) {
+        for (const step of reader.read(part.value)) take(step, plane)
+      }
+    }),
+  )
+  post({ id, isDone: true })
+}
+
+class Refused extends Error {
+  readonly facts: { readonly status: number; readonly nearest?: Nearest }
+
+  constructor(detail: string, facts: { readonly status: number; readonly nearest?: Nearest }) {
+    super(detail)
+    this.facts = facts
+  }
+}
+
+async function ask(url: string, signal: AbortSignal, accept = '*/*'): Promise<Response> {
+  const answer = await fetch(url, { headers: { accept }, signal })
+  if (answer.ok) return answer
+  const { detail, nearest } = (await answer.json().catch(() => ({}))) as { detail?: string; nearest?: Nearest }
+  throw new Refused(detail ?? answer.statusText, { status: answer.status, ...(nearest && { nearest }) })
+}
+
+const sizeOf = (answer: Response | undefined): readonly [number, number] => {
+  const [width = 0, height = 0] = (answer?.headers.get('tidemark-size') ?? '').split(',').map(Number)
+  return [width, height]
+}
+
+type Pixels = Uint8Array<ArrayBuffer>
+const three = (planes: readonly (Pixels | undefined)[]): readonly [Pixels, Pixels, Pixels] => {
+  const [type, value, owner] = planes
+  if (type === undefined || value === undefined || owner === undefined) throw new Error('A plane of a tick is missing')
+  return [type, value, owner]
+}
+
+const send = (id: number, frame: Frame, decodeMs: number): void =>
+  post({ id, frame, decodeMs }, [frame.type.buffer, frame.value.buffer, frame.owner.buffer])
 
 const post = (loaded: Loaded, transfer: Transferable[] = []): void => self.postMessage(loaded, transfer)

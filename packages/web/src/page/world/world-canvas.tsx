@@ -1,6 +1,7 @@
 import { effect, type ReadonlySignal, useComputed, useSignal } from '@preact/signals'
 import { useEffect, useMemo, useRef } from 'preact/hooks'
 import { query, replaceQuery } from '../address.ts'
+import type { Size } from './camera.ts'
 import { addCanvasKeys, addCursorKeys } from './canvas-keys.ts'
 import { cellText } from './cell-text.ts'
 import { isDark } from './dark.ts'
@@ -12,7 +13,7 @@ import { type Lineages, ownerSlots } from './lineages.ts'
 import { Minimap } from './minimap.tsx'
 import type { Organism } from './organism.ts'
 import { colourTable, type Scheme } from './palette.ts'
-import { planeOf, sizeOf } from './plane.ts'
+import { type Frame, planeOf, sizeOf } from './plane.ts'
 import { PlanePicker } from './plane-choice.tsx'
 import { play } from './player.ts'
 import type { Metadata } from './run-shapes.ts'
@@ -59,7 +60,7 @@ export function WorldCanvas(props: Props) {
   useEffect(() => play(run, frames), [run, frames])
   useEffect(() => showFrames(run, frames, stage.frame, trouble, plane.y === undefined), [run, frames, stage])
   useEffect(() => watchSize(canvas.current, stage), [stage])
-  const choose = (cell: Spot): void => selectAt(cell, stage.frame.peek(), organisms.peek(), plane)
+  const choose = (cell: Spot): void => selectAt(cell, stage.frame.peek(), organisms.peek(), plane, stage.world)
   useEffect(() => (canvas.current === null ? undefined : listen(canvas.current, stage, choose)), [stage, plane])
   useEffect(() => addCanvasKeys(stage, () => spot.peek()), [stage])
   const hasCursor = useComputed(() => stage.cursor.value !== undefined)
@@ -70,7 +71,7 @@ export function WorldCanvas(props: Props) {
   const spot = useComputed((): Spot | undefined => {
     const [id, frame] = [selectedId(), stage.frame.value]
     if (id === undefined || frame === undefined || plane.y === undefined) return undefined
-    const core = coreOf(frame, id, coreType)
+    const core = coreOf(frame, stage.world, id, coreType)
     if (core !== undefined || coreType >= 0) return core
     const found = organisms.value.find(each => each.id === id)
     return found && isInPlane(found.position, plane) ? spotOf(found.position, plane) : undefined
@@ -97,13 +98,13 @@ export function WorldCanvas(props: Props) {
     const end = effect(() => {
       const [frame, camera, dark] = [stage.frame.value, stage.camera.value, isDark()]
       if (frame === undefined || camera === undefined || stage.size.value.width === 0) return
-      if (frame.width !== stage.world.width || frame.height !== stage.world.height) return
       const colours = scheme.value
       const slot = picked.value === undefined ? undefined : lineages.slotOf(picked.value)
       const id = selectedId()
       void trail.changed.value
       const scene = {
         frame,
+        world: stage.world,
         camera,
         isTorus,
         isDark: dark,
@@ -135,7 +136,8 @@ export function WorldCanvas(props: Props) {
 
   const looked = stage.looked.value
   const frame = stage.frame.value
-  const text = looked && frame ? cellText(looked, frame, metadata.moleculeTypes, plane, run.interval.value) : ''
+  const text =
+    looked && frame ? cellText(looked, frame, stage.world, metadata.moleculeTypes, plane, run.interval.value) : ''
   return (
     <div class="world-view">
       <canvas
@@ -159,6 +161,7 @@ export function WorldCanvas(props: Props) {
         picked={picked.value}
         pick={lineage => replaceQuery({ l: lineage === undefined ? null : String(lineage) })}
       />
+      {frame !== undefined && <Reduced frame={frame} world={stage.world} />}
       <TroubleBanner run={run} trouble={trouble.value} />
       {props.children}
       <div class="world-corner">
@@ -179,6 +182,13 @@ export function WorldCanvas(props: Props) {
       </div>
     </div>
   )
+}
+
+/** Of a world that is too large to be drawn cell by cell. */
+function Reduced({ frame, world }: { frame: Frame; world: Size }) {
+  const cells = Math.round((world.width / frame.width) * (world.height / frame.height))
+  if (cells <= 1) return null
+  return <p class="world-reduced small">showing 1 of {cells} cells</p>
 }
 
 const tables = new Map<string, Uint32Array>()

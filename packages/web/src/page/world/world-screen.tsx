@@ -34,11 +34,9 @@ export function WorldScreen({ runId }: { runId: string }) {
   useEffect(() => effect(() => lineages.pick(picked.value)), [lineages])
   useEffect(() => {
     const asked = query.peek().get('t')
-    const isTick = asked !== null && /^\d+$/.test(asked)
-    if (isTick) run.isLive.value = false
-    void run.load().then(() => {
-      if (isTick) run.goTo(Number(asked))
-    })
+    const start = asked !== null && /^\d+$/.test(asked) ? Number(asked) : undefined
+    if (start !== undefined) run.isLive.value = false
+    void run.load(start)
   }, [run])
   useEffect(() => refreshed(run), [run])
   useEffect(() => watchOrganisms(run, organisms, lineages, stamp), [run])

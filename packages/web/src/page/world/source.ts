@@ -1,0 +1,26 @@
+import { type PlaneChoice, sizeOf } from './plane.ts'
+
+/** Larger worlds come as planes of pixels: whole ticks of them are megabytes each. Smaller ones come faster whole, as they are stored. */
+const MOST_WHOLE_CELLS = 2 ** 18
+/** Pixels along a side: larger worlds are reduced. */
+const MOST_SIDE = 1024
+
+/** How the cells of a world are asked for. */
+export type Source =
+  | { readonly kind: 'whole' }
+  /** `tile` is the query of a tile or of frames, without the plane. */
+  | { readonly kind: 'planes'; readonly tile: string }
+
+export function sourceOf(shape: readonly number[], plane: PlaneChoice): Source {
+  const { width, height } = sizeOf(shape, plane)
+  const { x, y } = plane
+  // A tile has the lower axis across.
+  if (y === undefined || x > y || width * height <= MOST_WHOLE_CELLS) return { kind: 'whole' }
+  const corner = (end: boolean): string =>
+    shape
+      .map((length, axis) => (axis === x || axis === y ? (end ? length - 1 : 0) : (plane.fixed[axis] ?? 0)))
+      .join(',')
+  const size = `${Math.min(width, MOST_SIDE)},${Math.min(height, MOST_SIDE)}`
+  const query = new URLSearchParams({ size, region: `${corner(false)}:${corner(true)}` })
+  return { kind: 'planes', tile: String(query) }
+}
