@@ -3,6 +3,7 @@ import { AnySchema } from '@bufbuild/protobuf/wkt'
 import type { BatchMessage, StoredMessage } from 'tidemark'
 import { ConfigError } from 'tidemark'
 import type { Static } from 'typebox'
+import { decodedPayload } from './decoded-payload.ts'
 import { given } from './inputs.ts'
 import type { MessageGiven } from './schemas/messages.ts'
 
@@ -38,6 +39,27 @@ function payloadOf({ payload, payloadBase64, type }: Static<typeof MessageGiven>
 }
 
 type Stored = Pick<StoredMessage, 'payload' | 'omittedBytes'>
+
+/** How a message is shown. */
+export type Shown = {
+  /** Bytes of a payload that are sent; undefined: all. */
+  readonly payloadBytes?: number
+  /** Whether protobuf messages of the pipeline are decoded. */
+  readonly decode?: boolean
+}
+
+/** As `toText`, with the size of the payload, of which only the beginning may be sent. */
+export function toShortText(message: StoredMessage, { payloadBytes = Number.MAX_SAFE_INTEGER, decode }: Shown): string {
+  const { payload, omittedBytes, ...rest } = message
+  const payloadSize = omittedBytes ?? Buffer.byteLength(payload)
+  const decoded = decode && omittedBytes === undefined ? decodedPayload(message) : undefined
+  const more = { ...rest, payloadSize, ...(decoded && { decoded }) }
+  if (omittedBytes !== undefined) return toText({ ...more, payload, omittedBytes, payloadTruncated: true })
+  if (payloadSize <= payloadBytes) return toText({ ...more, payload, payloadTruncated: false })
+  // JSON that is cut is no JSON any more: it is sent as bytes.
+  const beginning = Buffer.from(payload as Uint8Array).subarray(0, payloadBytes)
+  return toText({ ...more, payload: beginning, payloadTruncated: true })
+}
 
 /**
  * A stored message as JSON text: its payload unchanged if it is JSON, otherwise in base64. The stored text is not

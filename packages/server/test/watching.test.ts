@@ -1,8 +1,15 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { serve } from './servers.ts'
+import { create } from '@bufbuild/protobuf'
+import { AnySchema } from '@bufbuild/protobuf/wkt'
+import { batchEnvelope, contractsRegistry } from '@tidemark/pipeline'
+import { open } from 'tidemark'
+import { freshDatabase } from '../../../testing/databases.ts'
+import { SILENT, serve } from './servers.ts'
+import { RUN_ID } from './worlds.ts'
 
 const MARKUP = '<img src=x onerror=alert(1)>"\'&'
+const BROKEN = Uint8Array.of(255, 255, 255)
 const LONG_NAME = `t${'x'.repeat(127)}`
 
 describe('lanes, members and previews over HTTP', () => {
@@ -52,6 +59,57 @@ describe('lanes, members and previews over HTTP', () => {
     assert.deepEqual(await codeOf(server.get('/api/v1/topics/orders/groups/email/members')), gone)
     const preview = server.post('/api/v1/topics/orders/groups/email/reset/preview', { to: 'now' })
     assert.deepEqual(await codeOf(preview), gone)
+  })
+})
+
+describe('messages over HTTP', () => {
+  it('come cut, with their size, and whole when they are asked for', async () => {
+    await using server = await serve()
+    await server.tm.configureTopic('large', { maxMessageBytes: 4 * 1024 * 1024 })
+    const text = 'ä'.repeat(5_000)
+    await server.tm.publish('large', { text }, { key: MARKUP })
+    await server.tm.publish('large', new Uint8Array(2 * 1024 * 1024))
+    await server.tm.publish('large', { n: 12345678901234567890n.toString() })
+    const messages = '/api/v1/topics/large/messages'
+    const { body } = await server.get(`${messages}?payloadBytes=4096&decode=true`)
+    const [cut, huge, small] = body.messages
+    assert.deepEqual([cut.payloadTruncated, cut.payloadSize, cut.payload], [true, 10_011, undefined])
+    assert.equal(Buffer.from(cut.payloadBase64, 'base64').length, 4_096)
+    assert.equal(cut.key, MARKUP)
+    assert.deepEqual([huge.payloadTruncated, huge.payloadSize, huge.payloadBase64], [true, 2_097_152, undefined])
+    assert.deepEqual([small.payloadTruncated, small.payload.n], [false, '12345678901234567890'])
+    const whole = await server.get(`${messages}/1`)
+    assert.deepEqual([whole.status, whole.body.payload.text], [200, text])
+    assert.deepEqual(whole.body.groups, [])
+    const nobody = await server.get(`${messages}?key=nobody`)
+    assert.deepEqual([nobody.body.messages, nobody.body.next], [[], null])
+    assert.deepEqual([nobody.body.searched.first, nobody.body.searched.last], [1, 3])
+    assert.ok(nobody.body.searched.kept >= 1 && nobody.body.searched.since)
+    const gone = await server.get(`${messages}/99`)
+    assert.deepEqual([gone.status, gone.body.code], [404, 'TIDEMARK_NOT_FOUND'])
+    assert.equal((await server.get(`${messages}/x`)).status, 400)
+    assert.equal((await server.get(`${messages}?payloadBytes=-1`)).status, 400)
+  })
+
+  it('of the pipeline are decoded, without their envelope', async () => {
+    const database = await freshDatabase()
+    await using tm = await open(database.url, { logger: SILENT, maintenance: false, registry: contractsRegistry })
+    await using server = await serve({ topics: tm })
+    const info = { runId: RUN_ID, storageKey: 'a/b', tickStart: 0, tickEnd: 9, tickCount: 10, writtenAt: 5 }
+    await tm.publish('batches', batchEnvelope(info))
+    await tm.publish('batches', create(AnySchema, { typeUrl: 'x/tidemark.pipeline.v1.TopicEnvelope', value: BROKEN }))
+    await tm.publish('batches', create(AnySchema, { typeUrl: 'x/unknown.Type', value: BROKEN }))
+    const { body } = await server.get('/api/v1/topics/batches/messages?decode=true')
+    const [batch, ...others] = body.messages
+    assert.equal(batch.decoded.type, 'tidemark.pipeline.v1.BatchInfo')
+    assert.deepEqual([batch.decoded.value.simulationRunId, batch.decoded.value.tickEnd], [RUN_ID, '9'])
+    assert.deepEqual(
+      others.map((each: { decoded?: unknown }) => each.decoded),
+      [undefined, undefined],
+    )
+    const one = await server.get('/api/v1/topics/batches/messages/1?decode=true')
+    assert.equal(one.body.decoded.type, 'tidemark.pipeline.v1.BatchInfo')
+    await database.drop()
   })
 })
 

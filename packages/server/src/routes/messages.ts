@@ -1,15 +1,27 @@
+import type { ByteOptions, StoredMessage } from 'tidemark'
 import { Type } from 'typebox'
 import { bytesToRead } from '../answers/bytes-to-read.ts'
-import { sendList } from '../answers/json-list.ts'
+import { sendJson, sendList } from '../answers/json-list.ts'
 import type { Context } from '../context.ts'
+import { NotFoundError } from '../errors.ts'
 import { given, mapped, requireOrder, timeOf } from '../inputs.ts'
-import { toBatchMessage, toText } from '../message-json.ts'
+import { type Shown, toBatchMessage, toShortText, toText } from '../message-json.ts'
 import { API, type Route, route } from '../route.ts'
 import { Id, PageLimit, strict, Text, TimeGiven } from '../schemas/common.ts'
-import { MessageGiven, MessagesGiven, MessagesPage, Published } from '../schemas/messages.ts'
+import {
+  MessageGiven,
+  MessageParams,
+  MessagesGiven,
+  MessagesPage,
+  MessageWithStates,
+  MOST_STATES,
+  Published,
+  ShownQuery,
+} from '../schemas/messages.ts'
 import { TopicParams } from '../schemas/topics.ts'
 import { openStream } from '../streams/open-stream.ts'
 import { tailTopic } from '../streams/tail-topic.ts'
+import { untilGone } from '../until-gone.ts'
 
 const tag = 'messages'
 const MESSAGES = `${API}/topics/:topic/messages`
@@ -72,15 +84,22 @@ export const messageRoutes = (context: Context): Route[] => [
       type: Type.Optional(Text),
       order: Type.Optional(Type.Enum(['oldest-first', 'newest-first'])),
       limit: Type.Optional(PageLimit),
+      ...ShownQuery,
     }),
     answers: { 200: { says: 'A page', content: MessagesPage } },
-    async handle({ params: { topic }, query: { after, before, since, until, ...query }, reply }) {
+    async handle({ params: { topic }, query: all, request, reply }) {
+      const { after, before, since, until, payloadBytes, decode, ...query } = all
+
       requireOrder({ since: mapped(since, timeOf), until: mapped(until, timeOf) })
       requireOrder({ after: numberOf(after), before: numberOf(before) })
       const { answerBytes } = context.settings.limits
+      const shown = given({ payloadBytes, decode })
+      // Whoever searches and goes away must not keep the database busy.
+      using gone = untilGone(request, context.closing.signal)
       const page = await context.topics.admin.browse(topic, {
         ...query,
-        ...bytesToRead(answerBytes),
+        signal: gone.signal,
+        ...bytesOf(answerBytes, shown),
         ...given({
           after: mapped(after, idOf),
           before: mapped(before, idOf),
@@ -90,9 +109,38 @@ export const messageRoutes = (context: Context): Route[] => [
       })
       return await sendList(
         reply,
-        { name: 'messages', items: page.messages, toText, cursorOf: ({ id }) => id, next: page.next },
+        {
+          name: 'messages',
+          items: page.messages,
+          toText: textOf(shown),
+          cursorOf: ({ id }) => id,
+          next: page.next,
+          more: { searched: page.examined && { ...page.examined, ...(await keptOf(context, topic)) } },
+        },
         answerBytes,
       )
+    },
+  }),
+
+  route({
+    method: 'GET',
+    path: `${MESSAGES}/:id`,
+    tag,
+    name: 'message',
+    large: true,
+    role: 'read',
+    summary: 'Get a retained message, and where it stands in each group',
+    params: MessageParams,
+    query: strict(ShownQuery),
+    answers: { 200: { says: 'The message', content: MessageWithStates } },
+    async handle({ params: { topic, id }, query, reply }) {
+      const { answerBytes } = context.settings.limits
+      const { maxPayloadBytes } = bytesOf(answerBytes, query)
+      const found = await context.topics.admin.message(topic, id, { maxPayloadBytes })
+      if (found === undefined) throw new NotFoundError(`Topic '${topic}' has no message ${id}, or it was cleaned up`)
+      const text = textOf({ ...query, decode: query.decode ?? false })(found.message).slice(0, -1)
+      const groups = JSON.stringify(found.groups.slice(0, MOST_STATES))
+      return sendJson(reply, Buffer.from(`${text},"groups":${groups}}`))
     },
   }),
 
@@ -121,6 +169,26 @@ export const messageRoutes = (context: Context): Route[] => [
     },
   }),
 ]
+
+/** Of a payload that is cut, no more than this is read: a database does not read the beginning of a large value alone. */
+const MOST_CUT = 1_048_576
+
+function bytesOf(answerBytes: number, { payloadBytes }: Shown): Required<ByteOptions> {
+  const bytes = bytesToRead(answerBytes)
+  return payloadBytes === undefined
+    ? bytes
+    : { ...bytes, maxPayloadBytes: Math.min(bytes.maxPayloadBytes, Math.max(payloadBytes, MOST_CUT)) }
+}
+
+const textOf = (shown: Shown): ((message: StoredMessage) => string) =>
+  shown.payloadBytes === undefined && shown.decode === undefined ? toText : message => toShortText(message, shown)
+
+/** From the last look at all topics, which costs nothing more. */
+async function keptOf({ live }: Context, name: string): Promise<{ kept: number; since: Date | null }> {
+  const { topics } = await live.read()
+  const found = topics.find(({ topic }) => topic === name)
+  return { kept: found?.kept ?? 0, since: found?.oldestAt ?? null }
+}
 
 /** The number of an id; messageIds have no order that a client could know. */
 function numberOf(text: string | undefined): number | undefined {

@@ -2,6 +2,9 @@ import { Type } from 'typebox'
 import { Count, Id, nullable, strict, Text, Time, TopicName } from './common.ts'
 import { share } from './shared.ts'
 
+/** Groups of one message in an answer. */
+export const MOST_STATES = 1_000
+
 const Headers = Type.Record(Type.String(), Type.String(), { maxProperties: 1_000 })
 
 const PayloadGiven = {
@@ -58,10 +61,69 @@ const StoredFields = {
   ),
 }
 
-const StoredMessage = share('StoredMessage', strict(StoredFields))
+/** With `payloadBytes` or `decode`. */
+const ShownFields = {
+  ...StoredFields,
+  payloadSize: Type.Optional(Type.Integer({ minimum: 0, description: 'Bytes of the whole payload.' })),
+  payloadTruncated: Type.Optional(
+    Type.Boolean({
+      description: 'Whether only the beginning of the payload was sent, as base64 even if it is JSON.',
+    }),
+  ),
+  decoded: Type.Optional(
+    strict(
+      { type: Type.String({ description: 'Full name of the type.' }), value: Type.Unknown() },
+      { description: 'Protobuf message of the pipeline as JSON; what is inside an envelope, without it.' },
+    ),
+  ),
+}
+
+const StoredMessage = share('StoredMessage', strict(ShownFields))
+
+export const ShownQuery = {
+  payloadBytes: Type.Optional(
+    Type.Integer({
+      minimum: 0,
+      maximum: 1_048_576,
+      description: 'Maximum bytes of a payload. Longer ones are cut; those above 1 MiB are omitted.',
+    }),
+  ),
+  decode: Type.Optional(Type.Boolean({ description: 'Whether protobuf messages of the pipeline are decoded.' })),
+}
+
+export const MessageParams = strict({ topic: TopicName, id: Id })
+
+export const MessageWithStates = strict({
+  ...ShownFields,
+  groups: Type.Array(
+    strict({
+      group: Type.String({ description: 'Name of the group; empty for a queue.' }),
+      status: Type.Enum(['ACTIVE', 'PAUSED', 'DEAD', 'CANCELLED']),
+      state: Type.Enum(['done', 'in-flight', 'retry', 'dead-letter', 'waiting', 'not-for-group', 'settled'], {
+        description: 'settled: done or dead-lettered; the group has too many dead letters to look through.',
+      }),
+      consumer: nullable(Type.String({ description: 'Consumer that holds the message.' })),
+      until: nullable(Type.String({ format: 'date-time', description: 'Expiry of the claim, or time of redelivery.' })),
+      attempt: nullable(Type.Integer({ minimum: 1 })),
+      deadLetter: nullable(Id),
+    }),
+    { maxItems: MOST_STATES, description: 'Where the message stands in each group.' },
+  ),
+})
 
 export const MessagesPage = strict({
   messages: Type.Array(StoredMessage),
+  searched: nullable(
+    strict(
+      {
+        first: Type.Integer({ minimum: 0, description: 'Lowest id that was examined.' }),
+        last: Type.Integer({ minimum: 0, description: 'Highest id that was examined.' }),
+        kept: Type.Integer({ minimum: 0, description: 'Number of retained messages.' }),
+        since: nullable(Type.String({ format: 'date-time', description: 'Time of the oldest retained message.' })),
+      },
+      { description: 'What was examined; null if there was nothing.' },
+    ),
+  ),
   next: nullable(
     Type.Integer({ description: "Value of 'after' (or 'before') for the next page; null on the last page." }),
   ),

@@ -27,6 +27,8 @@ export type BrowseOptions = {
   order?: 'oldest-first' | 'newest-first'
   /** Maximum number of messages (default 100). */
   limit?: number
+  /** Ends the search when aborted. */
+  signal?: AbortSignal
 } & ByteOptions
 
 /** A page of messages. */
@@ -38,6 +40,13 @@ export type BrowsedPage = {
    * short or empty and still have a next one: a call examines at most 100 000 messages, and stops at `maxBytes`.
    */
   readonly next: number | null
+  /** Ids that this call examined; null if there was nothing to examine. */
+  readonly examined: {
+    /** Lowest id. */
+    readonly first: number
+    /** Highest id. */
+    readonly last: number
+  } | null
 }
 
 export async function browse(runtime: Runtime, name: string, given?: BrowseOptions): Promise<BrowsedPage> {
@@ -49,12 +58,13 @@ export async function browse(runtime: Runtime, name: string, given?: BrowseOptio
   const order = options.oneOf('order', ['oldest-first', 'newest-first'], 'oldest-first')
   const limit = options.integer('limit', 100, { min: 1, max: 1_000 })
   const bounds = readBounds(options)
+  const signal = options.object<AbortSignal>('signal', value => value instanceof AbortSignal, 'an AbortSignal')
   const places = { after: options.value('after'), before: options.value('before') }
   options.done()
   const topic = await findTopic(runtime, name)
   const after = await idOfPlace(runtime, topic, 'browse.after', places.after)
   const before = await idOfPlace(runtime, topic, 'browse.before', places.before)
-  const { messages, next } = await runtime.store.log.browse(topic, {
+  const { messages, next, examined } = await runtime.store.log.browse(topic, {
     ...(after !== undefined && { after }),
     ...(before !== undefined && { before }),
     ...(since !== undefined && { since }),
@@ -63,9 +73,11 @@ export async function browse(runtime: Runtime, name: string, given?: BrowseOptio
     ...(type !== undefined && { type }),
     newestFirst: order === 'newest-first',
     limit,
+    ...(signal !== undefined && { signal }),
     ...bounds,
   })
-  return { messages: messages.map(message => toStoredMessage(topic, message)), next }
+  signal?.throwIfAborted()
+  return { messages: messages.map(message => toStoredMessage(topic, message)), next, examined }
 }
 
 /**

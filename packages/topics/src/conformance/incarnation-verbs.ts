@@ -190,6 +190,10 @@ const VERBS: { readonly [verb in Verb]: Call | null } = {
     call: (store, { topic }) => store.inspection.lanes(topic, { buckets: 10, most: 10 }),
     answer: 'topic',
   },
+  'inspection.messageStates': {
+    call: (store, { topic }) => store.inspection.messageStates(topic, 1),
+    answer: 'topic',
+  },
   'leases.holders': {
     call: (store, { topic, subscription }) => store.leases.holders(topic, subscription),
     answer: 'group',

@@ -66,6 +66,7 @@ const KINDS: Kinds = {
   inspection: {
     describe: 'read',
     lanes: 'read',
+    messageStates: 'read',
     facts: 'read',
     stats: 'read',
     unsubscribedTopics: 'read',

@@ -28,7 +28,7 @@ export type StepFound = {
 
 /** Reads a page in ranges of ids; `read` checks the other conditions of the query message by message. */
 export async function browseBySteps(
-  { newestFirst, limit, maxBytes = UNBOUNDED }: BrowseQuery,
+  { newestFirst, limit, maxBytes = UNBOUNDED, signal }: BrowseQuery,
   range: IdRange,
   read: (step: BrowseStep) => Promise<StepFound>,
 ): Promise<BrowsePage> {
@@ -37,6 +37,7 @@ export async function browseBySteps(
   let left = range
   for (let count = 0; count < MOST_BROWSED && left.high >= left.low && messages.length < limit; count += BROWSE_STEP) {
     if (count > 0) await nextTurn()
+    if (signal?.aborted) break
     const step = newestFirst
       ? { low: Math.max(left.low, left.high - BROWSE_STEP + 1), high: left.high }
       : { low: left.low, high: Math.min(left.high, left.low + BROWSE_STEP - 1) }
@@ -53,5 +54,10 @@ export async function browseBySteps(
     if (found.isCut) break
   }
   const isDone = left.high < left.low
-  return { messages, next: isDone ? null : newestFirst ? left.high + 1 : left.low - 1 }
+  const examined = newestFirst ? { first: left.high + 1, last: range.high } : { first: range.low, last: left.low - 1 }
+  return {
+    messages,
+    next: isDone ? null : newestFirst ? left.high + 1 : left.low - 1,
+    examined: examined.last < examined.first ? null : examined,
+  }
 }

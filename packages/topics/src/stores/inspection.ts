@@ -4,6 +4,7 @@ import type { Semantics } from '../topic-config.ts'
 import type { BackfillRecord } from './backfills.ts'
 import type { JobRecord } from './jobs.ts'
 import type { LanesQuery, LanesRecord } from './lanes.ts'
+import type { MessageStateRecord } from './message-states.ts'
 import type { HeartbeatSettings, SubscriptionStatus } from './subscription-record.ts'
 import type { TopicRecord } from './topic-record.ts'
 
@@ -13,6 +14,8 @@ export type Inspection = {
   describe(topic: TopicRecord): Promise<TopicDescription>
   /** Shows a part of a log and the positions of the groups in it. */
   lanes(topic: TopicRecord, query: LanesQuery): Promise<LanesRecord>
+  /** Where a message stands in each group. */
+  messageStates(topic: TopicRecord, id: number): Promise<MessageStateRecord[]>
   /** Figures of a topic for health checks. */
   facts(topic: TopicRecord): Promise<TopicFacts>
   /**

@@ -67,6 +67,8 @@ export type BrowseQuery = {
   readonly newestFirst: boolean
   /** Maximum number of messages. */
   readonly limit: number
+  /** Ends the search when aborted. */
+  readonly signal?: AbortSignal
 } & ByteBounds
 
 /** A page of messages. */
@@ -75,6 +77,8 @@ export type BrowsePage = {
   readonly messages: readonly RawMessage[]
   /** Id at which the next page continues (`after`, or `before` with `newestFirst`); null: there are no more. */
   readonly next: number | null
+  /** Ids that were examined; null: none. */
+  readonly examined: { readonly first: number; readonly last: number } | null
 }
 
 /** A page of new messages. */

@@ -197,6 +197,8 @@ async function looking({ store, step }: Parts, { offset, reference, failing }: W
   )
   await step('holders of leases', PAGE, () => store.leases.holders(offset, failing))
   await step('preview of a reset', 2 * PAGE, () => store.subscriptions.previewReset(offset, failing, 'beginning', PAGE))
+  await step('states of a message', PAGE, () => store.inspection.messageStates(offset, ROWS / 2))
+  await step('states of a tracked message', PAGE, () => store.inspection.messageStates(reference, ROWS / 2))
   await step('preview of settings', PAGE, () => store.topics.preview(offset, { retentionMs: 2 * HOUR }))
   await step('topics', 10, () => store.topics.list())
   await step('jobs', 10, () => store.jobs.list())

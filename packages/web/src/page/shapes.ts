@@ -178,3 +178,18 @@ export type DeadLetterError = {
  * POST …/discard → { discarded } & this. With `dryRun: true` nothing is done.
  */
 export type DeadLetterMatch = { readonly matching: number; readonly gone: number; readonly orphaned: number }
+
+/**
+ * GET /topics/:topic/messages?payloadBytes=4096&decode=true answers { messages, next, searched }, where `searched` is
+ * { first, last, kept, since } or null. GET /topics/:topic/messages/:id answers the message with `groups`:
+ */
+export type MessageState = {
+  readonly group: string
+  readonly status: Status
+  /** settled: done or dead-lettered; the group has too many dead letters to look through. */
+  readonly state: 'done' | 'in-flight' | 'retry' | 'dead-letter' | 'waiting' | 'not-for-group' | 'settled'
+  readonly consumer: string | null
+  readonly until: string | null
+  readonly attempt: number | null
+  readonly deadLetter: number | null
+}

@@ -5,6 +5,7 @@ import { describeTopic } from './describe.ts'
 import { topicFacts } from './facts.ts'
 import { horizonHolders } from './horizon.ts'
 import { readLanes } from './lanes.ts'
+import { messageStates } from './message-states.ts'
 import { sizeOf } from './size.ts'
 import { readStats, whileLogsGo } from './stats.ts'
 
@@ -13,6 +14,7 @@ export function postgresInspection(database: Database): Inspection {
   return {
     describe: topic => database.transaction({ topic }, tx => describeTopic(tx, topic)),
     lanes: (topic, query) => database.transaction({ topic }, tx => readLanes(tx, topic, query)),
+    messageStates: (topic, id) => database.transaction({ topic }, tx => messageStates(tx, topic, id)),
     facts: topic => database.transaction({ topic }, tx => topicFacts(tx, topic)),
     stats: (most, withStorage) => whileLogsGo(() => database.transaction({}, tx => readStats(tx, most, withStorage))),
     unsubscribedTopics: () => database.transaction({}, unsubscribedTopics),

@@ -46,7 +46,8 @@ type ErrorRow = Omit<LetterError, 'error' | 'deadAt'> & { readonly error: string
 function listErrors(tx: Transaction, { topic, beyond, newestFirst, ...selection }: LetterErrorQuery): LetterError[] {
   const after = newestFirst ? undefined : (beyond ?? 0)
   const { where, values } = matching(topic, { ...selection, ...(after !== undefined && { after }) })
-  const before = newestFirst && beyond !== undefined ? ` and d.id < ${Math.floor(beyond)}` : ''
+  // Always a bound, so that all are found by the primary key.
+  const before = newestFirst ? ' and d.id < ?' : ''
   const rows = rowsOf<ErrorRow>(
     tx.prepare(`
       select d.id, (select t.name from tidemark_topic t where t.id = d.topic_id) as topic, d.group_name as "group", d.key,
@@ -56,6 +57,7 @@ function listErrors(tx: Transaction, { topic, beyond, newestFirst, ...selection 
       order by d.id ${newestFirst ? 'desc' : 'asc'}
       limit ?`),
     ...values,
+    ...(newestFirst ? [beyond ?? Number.MAX_SAFE_INTEGER] : []),
     selection.limit,
   )
   return rows.map(({ error, dead_at, ...row }) => ({ ...row, error: JSON.parse(error), deadAt: dead_at }))

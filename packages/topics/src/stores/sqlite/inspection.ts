@@ -4,6 +4,7 @@ import { unsubscribedTopics } from './dead-groups.ts'
 import { describeTopic } from './describe.ts'
 import { topicFacts } from './facts.ts'
 import { readLanes } from './lanes.ts'
+import { messageStates } from './message-states.ts'
 import { sizeOf } from './size.ts'
 import { readStats } from './stats.ts'
 
@@ -12,6 +13,7 @@ export function sqliteInspection(connection: Connection): Inspection {
   return {
     describe: topic => connection.read(tx => describeTopic(tx, topic), { topic }),
     lanes: (topic, query) => connection.read(tx => readLanes(tx, topic, query), { topic }),
+    messageStates: (topic, id) => connection.read(tx => messageStates(tx, topic, id), { topic }),
     facts: topic => connection.read(tx => topicFacts(tx, topic), { topic }),
     stats: (most, withStorage) => connection.read(tx => readStats(tx, most, withStorage)),
     unsubscribedTopics: () => connection.read(unsubscribedTopics),

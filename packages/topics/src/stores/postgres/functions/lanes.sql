@@ -99,3 +99,80 @@ begin
   where s.topic_id = p_topic;
 end
 $$;
+
+-- Where a message stands in each group of its topic. Of a group's dead letters the newest `p_letters` are looked through: no index
+-- has the ids of their messages.
+create function tidemark_fn.message_states(p_topic int, p_id bigint, p_letters int)
+returns table (
+  group_name text, status text, state text, consumer text, until bigint, attempt int, dead_letter bigint
+)
+language plpgsql volatile
+set enable_seqscan = off
+set enable_bitmapscan = off
+set jit = off
+as $$
+declare
+  s tidemark.subscription;
+  m record;
+  r tidemark.retry;
+  l tidemark.lease;
+  letters bigint;
+begin
+  select k.xid, k.created_at, k.required, k.completed into m
+  from tidemark_fn.records_of(format(
+    case when to_regclass(format('tidemark.track_%s', p_topic)) is null
+      then 'select xid, created_at, null::bigint, null::bigint from tidemark.log_%1$s where id = %2$s limit 1'
+      else 'select l.xid, l.created_at, t.required, t.completed from tidemark.log_%1$s as l '
+        'left join tidemark.track_%1$s as t on t.id = %2$s where l.id = %2$s limit 1' end, p_topic, p_id))
+    as k (xid xid8, created_at timestamptz, required bigint, completed bigint);
+  for s in select x.* from tidemark.subscription as x where x.topic_id = p_topic order by x.group_name collate "C" loop
+    group_name := s.group_name;
+    status := s.status;
+    consumer := null;
+    until := null;
+    attempt := null;
+    dead_letter := null;
+    select * into r from tidemark.retry as x where x.subscription_id = s.id and x.id = p_id;
+    if found then
+      select * into l from tidemark.lease as x where x.token = r.token;
+      state := case when r.token is null then 'retry' else 'in-flight' end;
+      consumer := l.consumer;
+      until := tidemark_fn.to_ms(case when r.token is null then r.due_at else l.deadline end);
+      attempt := r.attempts + case when r.token is null then 1 else 0 end;
+      return next;
+      continue;
+    end if;
+    select x.* into l from tidemark.lease as x
+    where x.subscription_id = s.id and x.done_at is null and x.expired_at is null and x.kind = 'page'
+      and p_id between x.first_id and x.last_id and exists (select from tidemark_fn.unsettled(s, x) as u where u.id = p_id)
+    limit 1;
+    if found then
+      state := 'in-flight';
+      consumer := l.consumer;
+      until := tidemark_fn.to_ms(l.deadline);
+      attempt := 1;
+      return next;
+      continue;
+    end if;
+    select max(d.id) filter (where d.message_id = p_id), count(*) into dead_letter, letters
+    from (
+      select x.id, x.message_id from tidemark.dead_letter as x
+      where x.topic_id = p_topic and x.group_name between s.group_name and s.group_name
+      order by x.topic_id desc, x.group_name desc, x.id desc
+      limit p_letters
+    ) as d;
+    state := case
+      when dead_letter is not null then 'dead-letter'
+      when s.bit is not null and m.completed & (1::bigint << s.bit) <> 0 then 'done'
+      when s.bit is not null and m.required & (1::bigint << s.bit) <> 0 then 'waiting'
+      when not tidemark_fn.has_passed(s.window_from, s.window_to, s.at_id, m.xid, p_id)
+        and (s.since is null or m.created_at >= s.since) then 'waiting'
+      when s.bit is not null and m.required is not null
+        or tidemark_fn.has_passed(s.start_from, s.start_to, s.start_id, m.xid, p_id) or m.created_at < s.since then 'not-for-group'
+      when letters = p_letters then 'settled'
+      else 'done'
+    end;
+    return next;
+  end loop;
+end
+$$;
