@@ -7,6 +7,8 @@ import { densityOf, type Scale, timeTicks } from './scale.ts'
 const HEIGHT = 48
 const LEAST_PX = 5
 const LABEL_PX = 84
+/** Nearer to the right edge a time would be cut. */
+const LEAST_LABEL_PX = 64
 const BAR_PX = 4
 
 /** The axis of time with the density of the log below it. Dragging over it zooms in; a click opens the messages there. */
@@ -73,13 +75,8 @@ function Axis({ scale, width }: { scale: Scale; width: number }) {
       {at.map(time => {
         const x = (time - scale.startMs) / span
         return (
-          <span
-            key={time}
-            class={x * width > width - 60 ? 'river-time at-end' : 'river-time'}
-            style={{ left: `${x * width}px` }}
-            title={moment(new Date(time), zone())}
-          >
-            {labelOf(time, stepMs)}
+          <span key={time} class="river-time" style={{ left: `${x * width}px` }} title={moment(new Date(time), zone())}>
+            {x * width < width - LEAST_LABEL_PX && labelOf(time, stepMs)}
           </span>
         )
       })}
