@@ -6,6 +6,8 @@ import type { Loaded, Nearest, Wanted } from './worker.ts'
 /** Decoded ticks stay until they take this much; the least recently used goes first. */
 const MOST_BYTES = 128 * 1024 ** 2
 const AT_ONCE = 6
+/** The part of the memory that is for ticks to come. */
+const AHEAD_SHARE = 0.75
 /** Fewer ticks than this are not worth a stream. */
 const LEAST_STREAMED = 4
 
@@ -65,9 +67,15 @@ export class Frames {
     return await loading
   }
 
+  /** Frames that may be loaded ahead without pushing each other out. */
+  get mostAhead(): number {
+    const [frame] = this.#kept.values()
+    return frame === undefined ? AT_ONCE : Math.max(2, Math.floor((MOST_BYTES * AHEAD_SHARE) / bytesOf(frame)))
+  }
+
   /** Loads ahead, and gives up none of what is on its way. */
   prefetch(ticks: readonly number[]): void {
-    const absent = ticks.filter(tick => !this.#isKnown(tick))
+    const absent = ticks.slice(0, this.mostAhead).filter(tick => !this.#isKnown(tick))
     if (this.#source.kind === 'planes' && absent.length >= LEAST_STREAMED) {
       if (this.#stream === undefined) this.#openStream(absent)
       return
