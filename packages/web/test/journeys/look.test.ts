@@ -50,7 +50,7 @@ describe('the look of every screen', { skip: SKIPPED }, () => {
     const context = await browser.person({ more: { reducedMotion: 'reduce' } })
     const { page } = await browser.open(`${world.url}/`, { context })
     await isShownLive(page)
-    await page.locator('svg.flow').waitFor()
+    await page.locator('.flow').waitFor()
     const moving = await page.evaluate(() => {
       type Animation = { readonly playState: string; readonly effect: { getTiming(): { duration: number } } }
       const { document } = globalThis as unknown as { document: { getAnimations(): Animation[] } }
@@ -59,7 +59,7 @@ describe('the look of every screen', { skip: SKIPPED }, () => {
       return document.getAnimations().filter(isSeen).length
     })
     assert.equal(moving, 0)
-    assert.equal(await page.locator('svg.flow animateMotion').count(), 0)
+    assert.equal(await page.locator('.flow-dots:visible').count(), 0)
     await context.close()
   })
 

@@ -73,7 +73,7 @@ function Node({ node, edges }: { node: Placed; edges: readonly GraphEdge[] }) {
       class={`flow-node flow-${node.kind} flow-is-${kind}${fill !== null && fill > 0.9 ? ' flow-full' : ''}`}
       href={hrefOf(node, found)}
       style={{ left: `${node.x}px`, top: `${node.y}px`, width: `${node.width}px`, height: `${NODE.height}px` }}
-      aria-label={`${node.kind} ${node.name}: ${says}`}
+      aria-label={`${node.name} ${says}, ${node.kind}`}
       title={node.name}
     >
       {fill !== null && <span class="flow-fill" style={{ width: `${fill * 100}%` }} />}
