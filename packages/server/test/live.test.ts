@@ -3,7 +3,9 @@ import { describe, it } from 'node:test'
 import { open } from 'tidemark'
 import { freshDatabase } from '../../../testing/databases.ts'
 import { until } from '../../../testing/until.ts'
+import { fallingBehind } from '../src/live/falling-behind.ts'
 import { RateHistory } from '../src/live/rate-history.ts'
+import type { TopicLive } from '../src/live/shapes.ts'
 import { SILENT, serve } from './servers.ts'
 import { Listener, type Received } from './streams.ts'
 
@@ -49,6 +51,32 @@ describe('the history of rates', () => {
     history.add(1_000_000, new Map())
     assert.equal(history.has('topic:a'), false)
     assert.deepEqual(history.read('topic:a', '1s', 3, 1_000_000), {})
+  })
+})
+
+/** Reaches inside: nobody waits for a minute to see a group fall behind. */
+describe('a group that falls behind', () => {
+  const topics = (lagMessages: number, status = 'ACTIVE') =>
+    [{ topic: 'a', groups: [{ group: 'g', status, lagMessages }] }] as unknown as readonly TopicLive[]
+  const after = (lags: readonly number[]): RateHistory => {
+    const history = new RateHistory()
+    for (const [step, lag] of lags.entries()) history.add(step * 10_000, new Map([['group:a/g', { lag }]]))
+    return history
+  }
+  const found = (lags: readonly number[], status?: string): (string | undefined)[] =>
+    fallingBehind(topics(lags.at(-1) ?? 0, status), after(lags), (lags.length - 1) * 10_000).map(({ text }) => text)
+
+  it('is told once its lag has grown for a minute', () => {
+    assert.deepEqual(found([5, 10, 20, 30, 40, 50, 60]), [
+      'a / g falls behind: 60 messages waiting, 55 more than a minute ago',
+    ])
+    assert.deepEqual(found([10, 20, 30, 40, 50, 60]), [])
+  })
+
+  it('is not told while it catches up now and then, is paused, or hardly grows', () => {
+    assert.deepEqual(found([5, 10, 20, 15, 40, 50, 60]), [])
+    assert.deepEqual(found([5, 10, 20, 30, 40, 50, 60], 'PAUSED'), [])
+    assert.deepEqual(found([50, 50, 51, 51, 52, 52, 53]), [])
   })
 })
 

@@ -11,11 +11,14 @@ export function attentionOf(
   health: Health | undefined,
   pipeline: PipelineStatus | undefined,
   topics: readonly TopicLive[],
+  behind: readonly Attention[] = [],
 ): readonly Attention[] {
   const found = [
     ...(health === undefined ? [] : [...broken(health), ...lost(health), ...dead(health)]),
     ...(pipeline === undefined ? [] : services(pipeline)),
     ...deadLetters(topics),
+    ...behind,
+    ...(pipeline === undefined ? [] : gaps(pipeline)),
     ...(health === undefined ? [] : late(health)),
   ]
   if (found.length <= MOST_ATTENTION) return found
@@ -118,7 +121,7 @@ const services = ({ services: all, resources, disk }: PipelineStatus): Attention
           severity: 'warning' as const,
           kind: 'disk',
           since: disk.pausedSince,
-          text: withoutPaths(disk.reason ?? 'The sources are paused until there is room on the disk'),
+          text: `The sources wait for ${withoutPaths(disk.reason ?? 'room on the disk')}`,
         },
       ]),
 ]
@@ -139,6 +142,31 @@ const deadLetters = (topics: readonly TopicLive[]): Attention[] =>
         }),
       ),
   )
+
+/** All indexers see the same gaps: the one that misses most tells of them. */
+function gaps({ services: all }: PipelineStatus): Attention[] {
+  const counted = all.map(({ name, metrics }) => ({
+    name,
+    open: metrics.openGaps ?? 0,
+    permanent: metrics.permanentGaps ?? 0,
+  }))
+  const most = counted.toSorted((one, other) => other.open + other.permanent - one.open - one.permanent)[0]
+  if (most === undefined || most.open + most.permanent === 0) return []
+  const words = [
+    ...(most.open > 0 ? [`${most.open} that may still be filled`] : []),
+    ...(most.permanent > 0 ? [`${most.permanent} for good`] : []),
+  ]
+  return [
+    {
+      severity: 'warning',
+      kind: 'gaps',
+      service: most.name,
+      since: null,
+      count: most.open + most.permanent,
+      text: `Ticks are missing in the index: ${words.join(', ')}`,
+    },
+  ]
+}
 
 const late = ({ nearTimeout, stuck, zombies, horizonHolders, unsubscribed, partitions }: Health): Attention[] => [
   ...partitions.map(

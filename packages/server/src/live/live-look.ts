@@ -3,6 +3,7 @@ import type { Stats, Tidemark, TopicConfig } from 'tidemark'
 import type { HealthLook } from '../health/health-look.ts'
 import type { Settings } from '../options.ts'
 import { attentionOf, MOST_ATTENTION } from './attention.ts'
+import { fallingBehind } from './falling-behind.ts'
 import { GraphRates } from './graph-live.ts'
 import { GroupChanges } from './group-changes.ts'
 import { RateHistory } from './rate-history.ts'
@@ -134,10 +135,10 @@ export class LiveLook {
     this.#healthAt = performance.now()
     const { topics: health, pipeline } = await this.#health.look()
     const isUnknown = this.#settings.topics !== undefined && health === undefined
-    this.#attention = [...(isUnknown ? [SILENT] : []), ...attentionOf(health, pipeline, topics)].slice(
-      0,
-      MOST_ATTENTION,
-    )
+    this.#attention = [
+      ...(isUnknown ? [SILENT] : []),
+      ...attentionOf(health, pipeline, topics, fallingBehind(topics, this.history)),
+    ].slice(0, MOST_ATTENTION)
     this.#healthAt = performance.now()
   }
 }

@@ -45,6 +45,15 @@ export class RateHistory {
 
   has = (name: string): boolean => this.#series.has(name)
 
+  /** Lags of a group at the end of each step, oldest first; undefined where one of them is not known. */
+  lags(name: string, step: Step, points: number, now: number): readonly number[] | undefined {
+    const last = Math.floor(now / STEPS[step].ms)
+    const newest = this.#series.get(name)?.[step].slice(-points) ?? []
+    const isWhole = newest.length === points && newest.every(({ slot }, index) => slot === last - points + 1 + index)
+    const lags = newest.flatMap(({ figures }) => figures.lag ?? [])
+    return isWhole && lags.length === points ? lags : undefined
+  }
+
   /** The newest points of a series, oldest first; null if nothing is known. */
   read(name: string, step: Step, points: number, now: number): Columns {
     const ring = this.#series.get(name)?.[step] ?? []
