@@ -11,7 +11,10 @@ import { loadMessage } from './use-browse.ts'
 import { sizeOf, type View, viewsOf } from './views.ts'
 import { WhoHasDoneIt } from './who-has-done-it.tsx'
 
-type Tab = View['name'] | 'Headers' | 'Who has done it'
+type Tab = View['name'] | 'Payload' | 'Headers' | 'Who has done it'
+
+/** An answer of the server has at most 16 MiB. */
+const MOST_LOADED = 16_000_000
 
 /** One message: its payload in several views, its headers, and which groups are past it. */
 export function Inspector({ topic, id, known }: { topic: string; id: number; known: StoredMessage | undefined }) {
@@ -94,10 +97,12 @@ function Body({
 }) {
   const views = viewsOf(message)
   const headers = Object.entries(message.headers)
-  const tabs: readonly Tab[] = [...views.map(({ name }) => name), 'Headers', 'Who has done it']
+  const names: readonly Tab[] = views.length === 0 ? ['Payload'] : views.map(({ name }) => name)
+  const tabs: readonly Tab[] = [...names, 'Headers', 'Who has done it']
   const wanted = query.value.get('view') as Tab | null
   const tab = wanted !== null && tabs.includes(wanted) ? wanted : (tabs[0] ?? 'Headers')
   const view = views.find(({ name }) => name === tab)
+  const isPayload = tab !== 'Headers' && tab !== 'Who has done it'
   return (
     <>
       <dl class="pairs small">
@@ -136,15 +141,15 @@ function Body({
       </div>
       <div role="tabpanel" aria-label={tab} class="stack">
         {view !== undefined && <LongText text={view.text} isMono />}
-        {view !== undefined && message.payloadTruncated === true && !isAll && (
+        {isPayload && message.payloadTruncated === true && !isAll && sizeOf(message) <= MOST_LOADED && (
           <div class="row">
             <button type="button" onClick={loadAll}>
               Load all {bytes(sizeOf(message))}
             </button>
-            <span class="muted small">The first 4 kB are shown.</span>
+            {view !== undefined && <span class="muted small">The first 4 kB are shown.</span>}
           </div>
         )}
-        {views.length === 0 && (
+        {isPayload && views.length === 0 && (isAll || sizeOf(message) > MOST_LOADED) && (
           <p class="muted">
             The payload of {bytes(sizeOf(message))} is larger than the server sends to a page. A consumer gets it whole.
           </p>

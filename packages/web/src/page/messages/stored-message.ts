@@ -17,6 +17,18 @@ export type StoredMessage = {
   readonly omittedBytes?: number
 }
 
+/** Where a message stands in a group. */
+export type GroupState = {
+  readonly group: string
+  readonly state: 'done' | 'in-flight' | 'retry' | 'dead-letter' | 'waiting' | 'not-for-group' | 'settled'
+  readonly consumer: string | null
+  readonly until: string | null
+  readonly attempt: number | null
+  readonly deadLetter: number | null
+}
+
+export type MessageWithStates = StoredMessage & { readonly groups: readonly GroupState[] }
+
 /** Payloads are cut at this many bytes until the user asks for all of them. */
 export const SHOWN_BYTES = 4_096
 const SUMMARY = 160

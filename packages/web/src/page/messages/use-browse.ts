@@ -1,16 +1,21 @@
 import { type ReadonlySignal, useSignal } from '@preact/signals'
 import { useEffect } from 'preact/hooks'
-import { at, getText } from '../http.ts'
+import { at, getText, Problem } from '../http.ts'
 import { refreshed } from '../live.ts'
 import { parseExact } from './exact-json.ts'
 import { type Filter, toQuery } from './filter.ts'
-import { SHOWN_BYTES, type StoredMessage } from './stored-message.ts'
+import { type MessageWithStates, SHOWN_BYTES, type StoredMessage } from './stored-message.ts'
 
 export const PAGE = 50
 /** One request examines at most 100 000 messages. Beyond this many the user decides whether to continue. */
 const MOST_REQUESTS = 20
 
-export type Page = { readonly messages: readonly StoredMessage[]; readonly next: number | null }
+export type Page = {
+  readonly messages: readonly StoredMessage[]
+  readonly next: number | null
+  /** What was searched. */
+  readonly searched?: { readonly kept: number; readonly since: string | null }
+}
 
 export type Browsed = {
   readonly page: ReadonlySignal<Page | undefined>
@@ -43,7 +48,7 @@ export function useBrowse(topic: string, filter: Filter, isOn: boolean): Browsed
         const part = await browse(topic, filter, from, PAGE - found.length, abort.signal)
         found.push(...part.messages)
         const isEnough = found.length >= PAGE || part.next === null || request >= MOST_REQUESTS
-        if (isEnough || found.length > 0) page.value = { messages: [...found], next: part.next }
+        if (isEnough || found.length > 0) page.value = { ...part, messages: [...found] }
         if (isEnough) return
         searchedTo.value = part.next
         from = String(part.next)
@@ -87,18 +92,22 @@ async function browse(
   return parseExact<Page>(await getText(`${at('topics', topic)}/messages`, { signal, query, timeoutMs: 60_000 }))
 }
 
-/** Payloads are cut, and decoded if the server knows their type. */
-const SHORT = {}
-void SHOWN_BYTES
+/** Payloads are cut, and decoded where the server knows their type. */
+const SHORT = { payloadBytes: SHOWN_BYTES, decode: true }
 
-/** One message; `isWhole`: with its complete payload. */
+/** One message, and where it stands in each group. `isWhole`: with all of its payload. */
 export async function loadMessage(
   topic: string,
   id: number,
   isWhole: boolean,
   signal: AbortSignal,
-): Promise<StoredMessage | undefined> {
-  const query = { order: 'oldest-first', after: Math.max(0, id - 1), limit: 1, ...(isWhole ? {} : SHORT) }
-  const text = await getText(`${at('topics', topic)}/messages`, { signal, query, timeoutMs: 60_000 })
-  return parseExact<Page>(text).messages.find(message => message.id === id)
+): Promise<MessageWithStates | undefined> {
+  const query = isWhole ? { decode: true } : SHORT
+  try {
+    const text = await getText(`${at('topics', topic, 'messages', id)}`, { signal, query, timeoutMs: 60_000 })
+    return parseExact<MessageWithStates>(text)
+  } catch (failure) {
+    if (failure instanceof Problem && failure.status === 404) return undefined
+    throw failure
+  }
 }
