@@ -9,7 +9,7 @@ import { type Engine, SQLITE } from './engines.ts'
 export const SILENT = { debug() {}, info() {}, warn() {}, error() {} }
 
 /** A visit during which some errors of the console belong to what is shown. */
-export type SiteVisit = Visit & { readonly expected?: RegExp }
+type SiteVisit = Visit & { readonly expected?: RegExp }
 
 /** A database, a server on it and a browser, for the tests of one `describe`. */
 export type Site = {

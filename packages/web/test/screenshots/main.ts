@@ -27,12 +27,12 @@ const address = /http:\/\/[\w.:]+/
 const [emptyUrl] = await empty.waitFor(address)
 const [fullUrl] = await full.waitFor(address)
 
-await takeAll('empty', emptyUrl, await screensOf(emptyUrl))
 console.log('waiting until the demonstration has a dead group, a dead letter and a grown world')
 await waitForDemonstration(fullUrl)
 await takePictures()
-await takeAll('full', fullUrl, await screensOf(fullUrl))
 await recordTwentySeconds(browser, fullUrl, join(PICTURES, 'twenty-seconds.webp'))
+await takeAll('full', fullUrl, await screensOf(fullUrl))
+await takeAll('empty', emptyUrl, await screensOf(emptyUrl))
 
 async function takeAll(state: 'empty' | 'full', url: string, screens: readonly Screen[]): Promise<void> {
   for (const [width, height] of Object.entries(WIDTHS)) {

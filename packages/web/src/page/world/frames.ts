@@ -1,7 +1,8 @@
 import { bytesOf, type Frame, type PlaneChoice } from './plane.ts'
+import type { NearestTicks } from './run-shapes.ts'
 import { type Source, sourceOf } from './source.ts'
 import { startWorker } from './start-worker.ts'
-import type { Loaded, Nearest, Wanted } from './worker.ts'
+import type { Loaded, Wanted } from './worker.ts'
 
 /** Decoded ticks stay until they take this much; the least recently used goes first. */
 const MOST_BYTES = 128 * 1024 ** 2
@@ -13,9 +14,9 @@ const LEAST_STREAMED = 4
 
 export class MissingTick extends Error {
   override readonly name = 'MissingTick'
-  readonly nearest: Nearest | undefined
+  readonly nearest: NearestTicks | undefined
 
-  constructor(detail: string, nearest: Nearest | undefined) {
+  constructor(detail: string, nearest: NearestTicks | undefined) {
     super(detail)
     this.nearest = nearest
   }

@@ -2,15 +2,15 @@ import { effect, type Signal } from '@preact/signals'
 import { type Frames, MissingTick } from './frames.ts'
 import { historyOf, rowsBefore } from './history.ts'
 import type { Frame } from './plane.ts'
+import type { NearestTicks } from './run-shapes.ts'
 import type { RunState } from './run-state.ts'
-import type { Nearest } from './worker.ts'
 
 /** A tick that cannot be shown, and why. */
 export type Trouble = {
   readonly tick: number
   readonly isMissing: boolean
   readonly detail: string
-  readonly nearest?: Nearest | undefined
+  readonly nearest?: NearestTicks | undefined
 }
 
 /**

@@ -1,6 +1,7 @@
 import { decodeCells } from './decode.ts'
 import { frameOf, PlaneReader, type PlaneStep } from './frame-stream.ts'
 import type { Frame, PlaneChoice } from './plane.ts'
+import type { NearestTicks } from './run-shapes.ts'
 
 /** A whole tick; the three planes of one tick; or the three planes of many, as streams. */
 export type Wanted = { readonly id: number; readonly tick: number } & (
@@ -16,7 +17,7 @@ export type Loaded =
   /** Ticks that the server does not have. */
   | { readonly id: number; readonly missingFrom: number; readonly missingTo: number }
   | { readonly id: number; readonly isDone: true }
-  | { readonly id: number; readonly status: number; readonly detail: string; readonly nearest?: Nearest }
+  | { readonly id: number; readonly status: number; readonly detail: string; readonly nearest?: NearestTicks }
 
 /** The worker's own scope: its type library can't be loaded beside the page's. */
 declare const self: {
@@ -94,9 +95,9 @@ async function loadStream({ id, urls }: Wanted & { kind: 'tile' | 'stream' }, si
 }
 
 class Refused extends Error {
-  readonly facts: { readonly status: number; readonly nearest?: Nearest }
+  readonly facts: { readonly status: number; readonly nearest?: NearestTicks }
 
-  constructor(detail: string, facts: { readonly status: number; readonly nearest?: Nearest }) {
+  constructor(detail: string, facts: { readonly status: number; readonly nearest?: NearestTicks }) {
     super(detail)
     this.facts = facts
   }
@@ -105,7 +106,7 @@ class Refused extends Error {
 async function ask(url: string, signal: AbortSignal, accept = '*/*'): Promise<Response> {
   const answer = await fetch(url, { headers: { accept }, signal })
   if (answer.ok) return answer
-  const { detail, nearest } = (await answer.json().catch(() => ({}))) as { detail?: string; nearest?: Nearest }
+  const { detail, nearest } = (await answer.json().catch(() => ({}))) as { detail?: string; nearest?: NearestTicks }
   throw new Refused(detail ?? answer.statusText, { status: answer.status, ...(nearest && { nearest }) })
 }
 
