@@ -73,7 +73,6 @@ const organism = (id: number, lineage: number, isDead = false) => ({
   birthTick: 0,
   energy: 1,
   position: [0, 0],
-  genomeBase64: '',
 })
 
 test('keeps the colour of a lineage while it is among the largest', () => {

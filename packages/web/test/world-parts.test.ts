@@ -95,7 +95,6 @@ describe('the table of organisms', () => {
     parentId: null,
     birthTick: id,
     position: [0, 0],
-    genomeBase64: '',
     isDead: false,
   })
   const all = [organism(7, 1, 10), organism(71, 2, 30), organism(9, 1, 30)]

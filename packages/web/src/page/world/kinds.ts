@@ -4,7 +4,7 @@
  */
 export const EMPTY = 0
 export const ENERGY = 1
-export const STRUCTURE = 2
+const STRUCTURE = 2
 export const TOXIN = 3
 export const CORE = 4
 /** Further kinds, distinguished by number. */

@@ -64,7 +64,7 @@ export function OrganismCard({ run, id, organisms, lineages, isFollowing }: Prop
   if (found === undefined) return <div class="skeleton" />
   const shown = run.shown.value
   const energies = life.value.map(({ state }) => state.energy)
-  const genome = now?.genomeBase64 ?? life.value.at(-1)?.state.genomeBase64
+  const genome = life.value.at(-1)?.state.genomeBase64
   const isDead = found.deathTick !== null && shown >= found.deathTick
   return (
     <section class="organism stack" aria-label={`Organism ${id}`}>

@@ -5,7 +5,6 @@ export type Organism = {
   readonly lineage: number
   readonly energy: number
   readonly position: readonly number[]
-  readonly genomeBase64: string
   readonly isDead: boolean
 }
 
@@ -14,4 +13,4 @@ export type OrganismFacts = Pick<Organism, 'id' | 'parentId' | 'birthTick' | 'li
   readonly deathTick: number | null
 }
 
-export type Moment = { readonly tick: number; readonly state: Organism }
+export type Moment = { readonly tick: number; readonly state: Organism & { readonly genomeBase64: string } }

@@ -6,7 +6,7 @@ export const SCHEMES = ['lineage', 'type', 'value', 'owner'] as const
 export type Scheme = (typeof SCHEMES)[number]
 
 /** Levels of light: a cell's value, by its logarithm. */
-export const LIGHTS = 64
+const LIGHTS = 64
 
 type Rgb = readonly [number, number, number]
 

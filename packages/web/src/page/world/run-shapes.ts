@@ -39,7 +39,6 @@ export type RunFacts = {
   readonly shape: readonly number[] | null
   readonly topology: 'torus' | 'bounded' | null
   readonly moleculeTypes: readonly string[]
-  readonly samplingInterval: number | null
   readonly ticks: { readonly first: number; readonly last: number; readonly count: number } | null
   readonly alive: number | null
   readonly bytes: number | null
@@ -54,27 +53,6 @@ export type RunEvent = {
   readonly tick: number
   readonly alive: number | null
 }
-
-/** Event `series`, only with `detail=run:<id>`: points since the last event of this kind. */
-export type SeriesEvent = { readonly runId: string; readonly points: readonly SeriesPoint[] }
-
-/**
- * GET /runs/:r/environment/:tick/tile?region&size=512,512&plane=type|value|owner|lineage&reduce=telling|max|mean&wrap:
- * octets, row by row. Headers: `tidemark-element` (u8 for type, i32 for value, u32 for owner and lineage; little-endian) and
- * `tidemark-size` ("width,height": at most `size`, and a pixel is never less than a cell). `tile.png` (and `theme=dark|light`) is the same
- * as a picture.
- */
-export type TilePlane = 'type' | 'value' | 'owner' | 'lineage'
-
-/** In the problem of a tick that is not indexed (404). */
-export type NearestTicks = { readonly before: number | null; readonly after: number | null }
-
-/**
- * GET /runs/:r/frames?from&to&every&region&size&plane&reduce&wrap: records of a varint length of the rest, a varint tick, a byte for the
- * kind, and bytes. key: pixels as in a tile. xor: those XOR the frame before, byte by byte. gap: a varint, the last missing tick from
- * `tick` on. end: no bytes, go on at `tick`. problem: JSON. The headers are those of a tile.
- */
-export const FRAME_KINDS = { key: 0, xor: 1, gap: 2, end: 3, problem: 4 } as const
 
 /** GET /runs/:r/ticks?from&to&limit: a page; `next` is the `from` of the following one. */
 export type IndexedTicks = {
@@ -96,19 +74,4 @@ export type OrganismColumns = {
   readonly isDead: readonly boolean[]
   readonly total: number
   readonly next: string | null
-}
-
-/** GET /runs/:r/lineages?tick&top=7: the largest first. */
-export type LineagesAt = {
-  readonly tick: number
-  /** Lineages, and organisms, that are alive. */
-  readonly count: number
-  readonly alive: number
-  readonly lineages: readonly {
-    readonly lineage: number
-    readonly parent: number | null
-    readonly alive: number
-    readonly firstTick: number
-    readonly lastTick: number
-  }[]
 }

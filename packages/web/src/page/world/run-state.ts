@@ -1,7 +1,7 @@
 import { batch, computed, signal } from '@preact/signals'
 import { at, get, Problem } from '../http.ts'
 import { LivePace } from './live-pace.ts'
-import type { Range, Ranges, RunDetails, SeriesPoint } from './run-shapes.ts'
+import type { IndexedTicks, Range, Ranges, RunDetails, SeriesPoint } from './run-shapes.ts'
 
 export const SPEEDS = [1, 4, 8, 15, 30, 60, 120, 240, 480] as const
 const SERIES_POINTS = 600
@@ -54,12 +54,8 @@ export class RunState {
   }
 
   async loadGaps(): Promise<void> {
-    const { gaps } = await get<{ gaps: { indexer: string; tickStart: number; tickEnd: number }[] }>(
-      `${at('runs', this.runId)}/gaps`,
-    )
+    const { gaps } = await get<IndexedTicks>(`${at('runs', this.runId)}/ticks`)
     this.gaps.value = gaps
-      .filter(({ indexer }) => indexer.includes('environment'))
-      .map(({ tickStart, tickEnd }) => [tickStart, tickEnd] as const)
   }
 
   async loadSeries(): Promise<void> {
@@ -67,6 +63,12 @@ export class RunState {
       query: { points: SERIES_POINTS },
     })
     this.series.value = points
+  }
+
+  /** The end of the run has moved, as the stream of events says. */
+  grownTo(tick: number): void {
+    const range = this.range.peek()
+    if (range !== null && tick > range.tickEnd) this.setRange({ ...range, tickEnd: tick })
   }
 
   /** Asked again while a run grows. */

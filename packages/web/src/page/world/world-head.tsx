@@ -15,7 +15,6 @@ export function WorldHead({ run, metadata, alive, scheme, copyLink }: Props) {
   return (
     <div class="row spread world-head">
       <div class="row">
-        <a href="/runs">Worlds</a>
         <h1 class="truncate" title={run.runId}>
           {name}
         </h1>

@@ -3,12 +3,14 @@ import { useEffect, useMemo } from 'preact/hooks'
 import { query, replaceQuery } from '../address.ts'
 import { copy } from '../copy.ts'
 import { Problem } from '../http.ts'
+import { on } from '../live.ts'
 import { Empty, Failed, Loading } from '../parts/states.tsx'
 import { Charts } from './charts.tsx'
 import { Lineages } from './lineages.ts'
 import type { Organism } from './organism.ts'
 import { OrganismsPanel } from './organisms-panel.tsx'
 import { SCHEMES, type Scheme } from './palette.ts'
+import type { RunEvent } from './run-shapes.ts'
 import { RunState } from './run-state.ts'
 import { selectedId } from './selection.ts'
 import { Sheets } from './sheets.tsx'
@@ -20,6 +22,7 @@ import { addWorldKeys } from './world-keys.ts'
 
 /** How often a growing run is asked how far it is. */
 const REFRESH_MS = 1_000
+const REFRESH_TURNS = 3
 const SERIES_MS = 4_000
 
 export function WorldScreen({ runId }: { runId: string }) {
@@ -122,11 +125,16 @@ async function copyLink(run: RunState): Promise<void> {
 }
 
 function refreshed(run: RunState): () => void {
+  let turn = 0
   const timer = setInterval(() => {
     if (document.visibilityState === 'hidden' || run.isGone.peek()) return
+    // The stream tells how a run grows; asked is only whether it still exists, and where it begins.
     if (run.range.peek() === null) void run.load()
-    else void run.refresh()
+    else if (turn++ % REFRESH_TURNS === 0) void run.refresh()
   }, REFRESH_MS)
+  const endEvents = on<RunEvent>('run', ({ runId, tick }) => {
+    if (runId === run.runId) run.grownTo(tick)
+  })
   let last = -1
   const series = setInterval(() => {
     const end = run.range.peek()?.tickEnd ?? -1
@@ -135,6 +143,7 @@ function refreshed(run: RunState): () => void {
     void Promise.all([run.loadSeries(), run.loadGaps()]).catch(() => undefined)
   }, SERIES_MS)
   return () => {
+    endEvents()
     clearInterval(timer)
     clearInterval(series)
   }
