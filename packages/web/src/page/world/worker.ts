@@ -9,9 +9,6 @@ export type Wanted = { readonly id: number; readonly tick: number } & (
   | { readonly kind: 'tile' | 'stream'; readonly urls: readonly string[] }
 )
 
-/** Beside a missing tick: the nearest existing ones. */
-export type Nearest = { readonly before: number | null; readonly after: number | null }
-
 export type Loaded =
   | { readonly id: number; readonly frame: Frame; readonly decodeMs: number }
   /** Ticks that the server does not have. */
