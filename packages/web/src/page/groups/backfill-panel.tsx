@@ -70,7 +70,7 @@ const orNone = (failure: unknown): null => {
 }
 
 /** "61 % · 8 200/s · 2 min left", or how it ended. */
-export function progressWords({ status, progress, ratePerSecond, etaMs, processed, error }: Backfill): string {
+function progressWords({ status, progress, ratePerSecond, etaMs, processed, error }: Backfill): string {
   const percent = `${Math.floor(progress * 100)} %`
   if (status === 'RUNNING')
     return [percent, `${rate(ratePerSecond)}/s`, ...(etaMs === null ? [] : [`${duration(etaMs)} left`])].join(' · ')

@@ -52,7 +52,7 @@ export type Claim = {
   readonly messages: readonly { readonly attempt: number }[]
 }
 
-export type Failure = { readonly name: string; readonly message: string }
+type Failure = { readonly name: string; readonly message: string }
 
 export type Retry = {
   readonly id: number

@@ -32,7 +32,7 @@ export function MembersPanel({ place }: { place: string }) {
 }
 
 /** Of all consumers in the member's process. */
-export function figuresOf({ host, pid }: Member, consumers: readonly Consumer[]): Figures | undefined {
+function figuresOf({ host, pid }: Member, consumers: readonly Consumer[]): Figures | undefined {
   const own = consumers.filter(({ instance }) => instance.startsWith(`${host}/${pid}/`))
   if (own.length === 0) return undefined
   const sum = (of: (each: Consumer) => number): number => own.reduce((total, each) => total + of(each), 0)

@@ -50,7 +50,7 @@ const kindOf = (change: Change) =>
       ? 'bad'
       : kindOfGroup({ status: change.to, healthy: true })
 
-export function wordsOf(change: Change): string {
+function wordsOf(change: Change): string {
   if (change.kind === 'missed') return `missed ${change.misses} ${change.misses === 1 ? 'heartbeat' : 'heartbeats'}`
   if (change.kind === 'lost') return `lost ${change.messages} ${change.messages === 1 ? 'message' : 'messages'}`
   if (change.kind === 'seen') return `${change.to.toLowerCase()} when first seen (epoch ${change.epoch})`

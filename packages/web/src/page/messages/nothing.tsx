@@ -34,7 +34,7 @@ const sinceWords = (oldestAt: string | null): string => {
 }
 
 /** "key customer-9 and type json" */
-export function wantedWords({ key, type, since }: Pick<Filter, 'key' | 'type' | 'since'>): string {
+function wantedWords({ key, type, since }: Pick<Filter, 'key' | 'type' | 'since'>): string {
   return [
     ...(key === null ? [] : [`key ${key}`]),
     ...(type === null ? [] : [`type ${type}`]),

@@ -54,7 +54,7 @@ export function useTail(topic: string, filter: Filter, start: readonly StoredMes
   }
 }
 
-export const matches = (message: StoredMessage, { key, type }: Pick<Filter, 'key' | 'type'>): boolean =>
+const matches = (message: StoredMessage, { key, type }: Pick<Filter, 'key' | 'type'>): boolean =>
   (key === null || message.key === key) && (type === null || message.type === type)
 
 type Heard = { message(message: StoredMessage): void; trouble(text: string): void }

@@ -6,11 +6,11 @@ import { parseExact } from './exact-json.ts'
 import { type Filter, toQuery } from './filter.ts'
 import { type MessageWithStates, SHOWN_BYTES, type StoredMessage } from './stored-message.ts'
 
-export const PAGE = 50
+const PAGE = 50
 /** One request examines at most 100 000 messages. Beyond this many the user decides whether to continue. */
 const MOST_REQUESTS = 20
 
-export type Page = {
+type Page = {
   readonly messages: readonly StoredMessage[]
   readonly next: number | null
   /** What was searched. */

@@ -23,6 +23,7 @@ export function GuardedButton({
   kind = '',
   name,
   blocked,
+  isPressed,
   button: given,
   press,
   children,
@@ -34,6 +35,8 @@ export function GuardedButton({
   name?: string | undefined
   /** Why it cannot be pressed now. */
   blocked?: string | undefined
+  /** Of a button that stays pressed. */
+  isPressed?: boolean
   button?: RefObject<HTMLButtonElement | null>
   press(): void
   children: ComponentChildren
@@ -50,8 +53,9 @@ export function GuardedButton({
         type="button"
         class={kind}
         aria-label={name}
+        aria-pressed={isPressed}
         aria-disabled={reason === undefined ? undefined : true}
-        title={reason}
+        title={reason ?? name}
         onClick={() => {
           if (reason === undefined) press()
           else isTold.value = true

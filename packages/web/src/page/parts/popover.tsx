@@ -8,7 +8,7 @@ type Box = { readonly top: number; readonly bottom: number; readonly left: numbe
 type Size = { readonly width: number; readonly height: number }
 
 /** Below its button; above it if there is more room; always within the window. */
-export function placeBeside(anchor: Box, size: Size, window: Size): Place {
+function placeBeside(anchor: Box, size: Size, window: Size): Place {
   const below = anchor.bottom + 6
   const fits = below + size.height <= window.height - MARGIN
   const top = fits || anchor.top < window.height / 2 ? below : anchor.top - size.height - 6

@@ -17,6 +17,8 @@ export type Service = {
   readonly startedAt: string | null
   readonly metrics: Metrics
   readonly bindings: readonly { readonly binding: string; readonly name: string; readonly metrics: Metrics }[]
+  /** Of a simulation; null for other services. */
+  readonly speed?: { readonly ticksPerSecond: number | null } | null
   readonly errors: readonly ServiceFailure[]
 }
 

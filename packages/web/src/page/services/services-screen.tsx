@@ -107,7 +107,7 @@ function PipelineActions({ status, reload }: { status: PipelineStatus; reload():
 }
 
 /** "1.2 GB of 2.0 GB · full in 15 min" */
-export function diskWords({ bytes: used, maxBytes, secondsLeft }: Disk): string {
+function diskWords({ bytes: used, maxBytes, secondsLeft }: Disk): string {
   const size = maxBytes === null ? bytes(used) : `${bytes(used)} of ${bytes(maxBytes)}`
   return secondsLeft === null ? size : `${size} · full in ${duration(secondsLeft * 1000)}`
 }
