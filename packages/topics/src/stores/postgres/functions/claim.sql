@@ -22,13 +22,12 @@ set jit = off
 set plan_cache_mode = force_generic_plan
 as $$
 declare
-  s tidemark.subscription;
   terms tidemark_fn.claim_terms;
   r tidemark_fn.claim_result;
   setting text;
 begin
   select t.config_version, nullif(coalesce(q.lease_ms, (t.config ->> 'leaseMs')::float8), 0) * interval '1 millisecond',
-    (t.config ->> 'maxAttempts')::int, t.gone_id, tidemark_fn.incarnation() || '/' || t.xmin, tidemark_fn.last_id(q.topic),
+    (t.config ->> 'maxAttempts')::int, t.gone_id, format('%s/%s', tidemark_fn.incarnation(), t.xmin), tidemark_fn.last_id(q.topic),
     clock_timestamp(), set_config('synchronous_commit', 'off', true), false, 0
   into r.config_version, terms.lease, terms.max_attempts, terms.gone_id, r.server, terms.last_id, terms.now, setting, r.conflict,
     r.size
@@ -44,7 +43,19 @@ begin
       return r;
     end if;
   end if;
+  return tidemark_fn.claim_work(q, terms, r);
+end
+$$;
 
+-- Locks the subscription, ends its expired leases, and claims due retries, else backfilled messages, else the next page of the
+-- log.
+create function tidemark_fn.claim_work(
+  q tidemark_fn.claim_request, terms tidemark_fn.claim_terms, r tidemark_fn.claim_result
+) returns tidemark_fn.claim_result
+language plpgsql volatile as $$
+declare
+  s tidemark.subscription;
+begin
   select * into s from tidemark.subscription as x
   where x.id = q.subscription and x.uid = q.subscription_uid for no key update skip locked;
   if not found then
@@ -57,9 +68,33 @@ begin
   if r.status <> 'ACTIVE' then
     return r;
   end if;
-  r := tidemark_fn.take_work(q, s, terms, r);
+  if terms.gone_id > 0 then
+    s := tidemark_fn.past_gone(s, terms.gone_id);
+  end if;
+  if q.sweep or cardinality(q.forget) > 0 then
+    r.exceptions := tidemark_fn.end_leases(q, s, terms.max_attempts);
+  end if;
+  -- For nearly every claim this one look-up finds no retries.
+  if exists (
+    select from tidemark.retry as y
+    where y.subscription_id = s.id and y.token is null and y.suspect = any('{false,true}') and y.due_at <= terms.now
+  ) then
+    r := tidemark_fn.claim_retries(q, s, terms, r);
+  end if;
+  if r.size = 0 and s.backfilling then
+    r := tidemark_fn.claim_backfilled(q, s, terms, r);
+  end if;
+  if r.size = 0 and q.known is not null then
+    r := tidemark_fn.claim_known_page(q, s, terms, r);
+  end if;
+  if r.size = 0 then
+    r := tidemark_fn.claim_next_page(q, s, terms, r);
+  end if;
   if r.size = 0 then
     r.next_due_ms := coalesce(r.next_due_ms, tidemark_fn.next_due_ms(s.id, q.suspects, q.sweep));
+  elsif r.size > 1 and coalesce(octet_length(r.texts), 0) + 2 * coalesce(octet_length(r.payloads), 0) > 134217728 then
+    -- Too large to send: the claim is rolled back and repeated with a lower limit. Bytes are sent as hexadecimal digits.
+    raise exception 'The page is too large' using errcode = 'program_limit_exceeded';
   end if;
   return r;
 end
@@ -196,44 +231,6 @@ begin
 end
 $$;
 
--- Chooses the work of a claim after expired leases have ended: due retries first, then backfilled messages, then the
--- next page of the log.
-create function tidemark_fn.take_work(
-  q tidemark_fn.claim_request, s tidemark.subscription, terms tidemark_fn.claim_terms, r tidemark_fn.claim_result
-) returns tidemark_fn.claim_result
-language plpgsql volatile as $$
-begin
-  if terms.gone_id > 0 then
-    s := tidemark_fn.past_gone(s, terms.gone_id);
-  end if;
-  if q.sweep or cardinality(q.forget) > 0 then
-    r.exceptions := tidemark_fn.end_leases(q, s, terms.max_attempts);
-  end if;
-  -- For nearly every claim this one look-up finds no retries.
-  if exists (
-    select from tidemark.retry as y
-    where y.subscription_id = s.id and y.token is null and y.suspect = any('{false,true}') and y.due_at <= terms.now
-  ) then
-    r := tidemark_fn.claim_retries(q, s, terms, r);
-  end if;
-  if r.size = 0 and s.backfilling then
-    r := tidemark_fn.claim_backfilled(q, s, terms, r);
-  end if;
-  if r.size = 0 and q.known is not null then
-    r := tidemark_fn.claim_known_page(q, s, terms, r);
-  end if;
-  if r.size = 0 then
-    r := tidemark_fn.claim_next_page(q, s, terms, r);
-  end if;
-  -- The page is too large to send. The claim is rolled back and repeated with a lower limit. Bytes are sent as
-  -- hexadecimal digits, hence the doubling.
-  if r.size > 1 and coalesce(octet_length(r.texts), 0) + 2 * coalesce(octet_length(r.payloads), 0) > 134217728 then
-    raise exception 'The page is too large' using errcode = 'program_limit_exceeded';
-  end if;
-  return r;
-end
-$$;
-
 -- Claims a page that another group of the caller has already read, without reading the log. Claims nothing unless the page
 -- is what this group would read next, or the beginning of it.
 create function tidemark_fn.claim_known_page(
@@ -327,7 +324,7 @@ begin
     where x.token = p_token;
     rows := tidemark_fn.rows_query(s.topic_id, xids, ids);
   end if;
-  r.server := tidemark_fn.incarnation() || '/' || (select t.xmin from tidemark.topic as t where t.id = s.topic_id);
+  r.server := format('%s/%s', tidemark_fn.incarnation(), (select t.xmin from tidemark.topic as t where t.id = s.topic_id));
   r := tidemark_fn.read_rows(r, rows, tidemark_fn.pack(false, p_as_bytes, true));
   if l.size > 1 and coalesce(octet_length(r.texts), 0) + 2 * coalesce(octet_length(r.payloads), 0) > 134217728 then
     raise exception 'The page is too large' using errcode = 'program_limit_exceeded';

@@ -280,6 +280,5 @@ $$;
 -- us.
 create function tidemark_fn.incarnation() returns text
 language sql volatile as $$
-  select extract(epoch from pg_postmaster_start_time()) || '/'
-    || coalesce(extract(epoch from pg_stat_get_bgwriter_stat_reset_time()), 0)
+  select format('%s/%s', extract(epoch from pg_postmaster_start_time()), coalesce(extract(epoch from pg_stat_get_bgwriter_stat_reset_time()), 0))
 $$;
