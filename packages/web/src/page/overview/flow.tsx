@@ -73,11 +73,10 @@ function Node({ node, edges }: { node: Placed; edges: readonly GraphEdge[] }) {
       class={`flow-node flow-${node.kind} flow-is-${kind}${fill !== null && fill > 0.9 ? ' flow-full' : ''}`}
       href={hrefOf(node, found)}
       style={{ left: `${node.x}px`, top: `${node.y}px`, width: `${node.width}px`, height: `${NODE.height}px` }}
-      aria-label={`${node.name} ${says}, ${node.kind}`}
       title={node.name}
     >
       {fill !== null && <span class="flow-fill" style={{ width: `${fill * 100}%` }} />}
-      <span class="flow-name truncate">{node.name}</span>
+      <span class="flow-name truncate">{node.name}</span>{' '}
       <span class="flow-says truncate">
         <svg width="12" height="12" viewBox="0 0 12 12" class="flow-mark" aria-hidden="true">
           {node.kind === 'service' || kind === 'bad' ? SHAPES[kind] : <path d={GLYPHS[node.kind]} class="flow-glyph" />}

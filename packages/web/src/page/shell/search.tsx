@@ -48,6 +48,8 @@ export function Search() {
   }
   const loadRuns = (): void => {
     isOpen.value = true
+    // Without a newest run there is none to find, or this server shows no runs.
+    if (overview.peek()?.newestRun == null) return
     get<{ runs: readonly RunFacts[] }>('/runs', { query: { facts: true, order: 'newest', limit: 100 } }).then(
       found => {
         runs.value = found.runs
