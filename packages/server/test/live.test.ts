@@ -174,4 +174,47 @@ describe('the overview', () => {
     )
     assert.ok(!JSON.stringify(events.events).includes('salaries'))
   })
+
+  it('reads the database once for all who watch, and a topic in detail once for all who look at it', async () => {
+    await using server = await serve()
+    await server.tm.configureTopic('orders', { semantics: 'pub-sub' })
+    await server.tm.pull('orders', 'email')
+    const counts = { stats: 0, lanes: 0 }
+    const { admin } = server.tm
+    const [stats, lanes] = [admin.stats, admin.lanes]
+    // Real reads, counted on their way.
+    Object.assign(admin, {
+      stats: (...given: Parameters<typeof stats>) => {
+        counts.stats++
+        return stats(...given)
+      },
+      lanes: (...given: Parameters<typeof lanes>) => {
+        counts.lanes++
+        return lanes(...given)
+      },
+    })
+    const open = () => Listener.open(server.url, '/api/v1/events?detail=topic:orders')
+    await using one = await open()
+    await using two = await open()
+    await using three = await open()
+    for (const each of [one, two, three]) {
+      const first = await each.next(({ event }) => event === 'lanes', 'the topic in detail')
+      assert.deepEqual([first.data.whole, first.data.buckets !== null], [true, true])
+    }
+    const before = { ...counts, lanesSeen: seen(one, 'lanes'), liveSeen: seen(one, 'live') + seen(one, 'snapshot') }
+    await server.tm.publishBatch('orders', [1, 2, 3])
+    await three.next(({ event, data }) => event === 'lanes' && data.last === 3, 'what was published')
+    const moved = await one.next(
+      ({ event, data }) => event === 'lanes' && data.groups[0]?.lagMessages === 3,
+      'the lag of the group',
+    )
+    assert.equal(moved.data.whole, false)
+    await until(() => seen(one, 'live') + seen(one, 'snapshot') > before.liveSeen, { what: 'another look' })
+    const reads = counts.lanes - before.lanes
+    assert.ok(reads <= seen(one, 'lanes') - before.lanesSeen + 2, `${reads} reads of the topic`)
+    const looks = counts.stats - before.stats
+    assert.ok(looks <= seen(one, 'live') + seen(one, 'snapshot') - before.liveSeen + 2, `${looks} reads of all topics`)
+  })
 })
+
+const seen = ({ events }: Listener, name: string): number => events.filter(({ event }) => event === name).length

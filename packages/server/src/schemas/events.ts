@@ -2,6 +2,7 @@ import { type TSchema, Type } from 'typebox'
 import { MOST_NEW_POINTS } from '../runs/run-series.ts'
 import { SUMMED } from '../streams/activity.ts'
 import { Count, nullable, strict, Time } from './common.ts'
+import { TopicDetailSchema } from './lanes.ts'
 import { LiveRowsSchema, OverviewSchema } from './live.ts'
 import { SeriesPointSchema } from './runs.ts'
 import { share } from './shared.ts'
@@ -102,6 +103,7 @@ export const EventSchema = share(
     event('hello', share('HelloEvent', Hello)),
     event('snapshot', OverviewSchema),
     event('live', LiveRowsSchema),
+    event('lanes', TopicDetailSchema),
     event('skipped', share('SkippedEvent', Skipped)),
   ]),
 )

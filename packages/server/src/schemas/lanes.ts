@@ -46,20 +46,33 @@ const GroupLane = share(
   }),
 )
 
-export const LanesSchema = share(
-  'Lanes',
+const Buckets = Type.Array(
   strict({
-    takenAt: Time,
-    first: nullable(Id),
-    last: nullable(Id),
-    buckets: Type.Array(
-      strict({
-        position: Type.Integer({ minimum: 0, description: 'First id of the part.' }),
-        at: nullable(Time),
-        count: Type.Integer({ minimum: 0, description: 'Number of messages; on PostgreSQL computed from ids.' }),
-      }),
-      { maxItems: MOST_BUCKETS },
-    ),
-    groups: Type.Array(GroupLane, { maxItems: MOST_GROUPS }),
+    position: Type.Integer({ minimum: 0, description: 'First id of the part.' }),
+    at: nullable(Time),
+    count: Type.Integer({ minimum: 0, description: 'Number of messages; on PostgreSQL computed from ids.' }),
   }),
+  { maxItems: MOST_BUCKETS },
+)
+
+const LanesFields = {
+  takenAt: Time,
+  first: nullable(Id),
+  last: nullable(Id),
+  groups: Type.Array(GroupLane, { maxItems: MOST_GROUPS }),
+}
+
+export const LanesSchema = share('Lanes', strict({ ...LanesFields, buckets: Buckets }))
+
+export const TopicDetailSchema = share(
+  'TopicDetail',
+  strict(
+    {
+      topic: Type.String(),
+      ...LanesFields,
+      buckets: nullable(Buckets),
+      whole: Type.Boolean({ description: 'Whether all groups are listed, or those that have changed.' }),
+    },
+    { description: 'A topic that was asked for in detail (detail=topic:<topic>), up to four times a second.' },
+  ),
 )

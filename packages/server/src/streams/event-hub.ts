@@ -3,6 +3,7 @@ import type { EventName, Events, Tidemark } from 'tidemark'
 import { LiveChanges } from '../live/live-changes.ts'
 import type { LiveLook, Looked } from '../live/live-look.ts'
 import { type Overview, overviewOf } from '../live/overview.ts'
+import { TopicDetails } from '../live/topic-details.ts'
 import type { Settings } from '../options.ts'
 import { httpWords, withoutPaths } from '../problems/http-words.ts'
 import type { RunSeries } from '../runs/run-series.ts'
@@ -62,7 +63,7 @@ type Runs = { readonly look: RunsLook; readonly series: RunSeries }
  * One stream of everything for all readers: `topic` (an event of this process), `activity` (what all processes have
  * published, received and acked, summed up), `change` (what was found in the database), `service` (a change of the
  * pipeline), `pipeline` (its status), `run` (how far the newest run and all growing runs are indexed), `series` (new
- * points of a run that the reader asked for) and `skipped`. It listens and reads only while somebody is connected, and
+ * points of a run that the reader asked for), `lanes` (a topic that the reader asked for) and `skipped`. It listens and reads only while somebody is connected, and
  * once for all of them.
  */
 export class EventHub {
@@ -70,6 +71,7 @@ export class EventHub {
   readonly #runs: Runs | undefined
   readonly #live: LiveLook
   readonly #changes = new LiveChanges()
+  readonly #details = new TopicDetails()
   readonly #readers = new Map<EventStream, Detail>()
   /** Identifies a period with at least one reader: an id from before, or of another server, can't be continued from. */
   #life = ''
@@ -95,12 +97,23 @@ export class EventHub {
     for (const event of this.#since(lastEventId)) stream.push(event)
     stream.push({ event: 'snapshot', data: this.#overviewOf(await this.#live.read(2_000)) })
     this.#readers.set(stream, detail)
+    const ends = this.#watchTopics(stream, detail)
     await new Promise<void>(resolve => {
       if (stream.signal.aborted) return resolve()
       stream.signal.addEventListener('abort', () => resolve(), { once: true })
     })
+    for (const end of ends) end()
     this.#readers.delete(stream)
     if (this.#readers.size === 0) this.close()
+  }
+
+  /** Not kept for reconnecting readers: each begins with the whole topic. */
+  #watchTopics(stream: EventStream, detail: Detail): (() => void)[] {
+    const { topics, logger } = this.#settings
+    if (topics === undefined) return []
+    return detail.topics.map(topic =>
+      this.#details.watch(topics, logger, topic, data => stream.push({ event: 'lanes', data })),
+    )
   }
 
   close(): void {

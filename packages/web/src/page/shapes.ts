@@ -193,3 +193,13 @@ export type MessageState = {
   readonly attempt: number | null
   readonly deadLetter: number | null
 }
+
+/**
+ * Event `lanes` of /events?detail=topic:<topic>, up to four times a second. `buckets` is null when the ones before still hold;
+ * with `whole: false`, `groups` are those that have changed.
+ */
+export type TopicDetail = Omit<Lanes, 'buckets'> & {
+  readonly topic: string
+  readonly buckets: Lanes['buckets'] | null
+  readonly whole: boolean
+}
