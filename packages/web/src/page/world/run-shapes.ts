@@ -75,3 +75,6 @@ export type OrganismColumns = {
   readonly total: number
   readonly next: string | null
 }
+
+/** Indexed ticks around one that is not; null: none on that side. */
+export type NearestTicks = { readonly before: number | null; readonly after: number | null }
