@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { GroupLane, GroupLive, Lanes } from '../src/page/shapes.ts'
 import { gathered } from '../src/page/topics/river/gathered.ts'
+import { afterEvent, withLane, zoomedLanes } from '../src/page/topics/river/merged-lanes.ts'
 import { densityOf, scaleOf, timeTicks } from '../src/page/topics/river/scale.ts'
 
 const START = Date.parse('2026-11-18T12:00:00.000Z')
@@ -76,4 +78,44 @@ test('draws marks on the same pixels as one', () => {
     { x: 1, ids: [1, 2] },
     { x: 40, ids: [40, 41] },
   ])
+})
+
+const lane = (group: string, cursor: number): GroupLane => ({
+  group,
+  status: 'ACTIVE',
+  healthy: true,
+  cursor,
+  watermark: cursor,
+  lagMessages: 100 - cursor,
+  lagMs: 0,
+  inFlight: 0,
+  retryCount: 2,
+  deadLetterCount: 3,
+  leases: [],
+  retries: [],
+  deadLetters: [cursor],
+})
+const lanes = (...groups: GroupLane[]): Lanes => ({ takenAt: at(0), first: 1, last: 100, buckets, groups })
+
+test('keeps what an event does not name, and forgets groups that a whole one leaves out', () => {
+  const before = lanes(lane('email', 5), lane('audit', 7))
+  const event = { ...lanes(lane('email', 9)), topic: 't', buckets: null, last: 101 }
+  const after = afterEvent(before, { ...event, whole: false })
+  assert.deepEqual(
+    after?.groups.map(({ group, cursor }) => [group, cursor]),
+    [
+      ['email', 9],
+      ['audit', 7],
+    ],
+  )
+  assert.deepEqual([after?.buckets, after?.last], [buckets, 101])
+  assert.equal(afterEvent(before, { ...event, whole: true })?.groups.length, 1)
+  assert.equal(afterEvent(undefined, { ...event, whole: false }), undefined)
+})
+
+test('moves the groups of a zoomed part, and leaves its marks', () => {
+  const [group] = zoomedLanes(lanes(lane('email', 5)), lanes(lane('email', 50))).groups
+  assert.deepEqual([group?.cursor, group?.deadLetters], [50, [5]])
+  const live = withLane({ group: 'email', members: 2, lagMessages: 1 } as GroupLive, lane('email', 60))
+  assert.deepEqual([live.members, live.lagMessages, live.retries, live.deadLetters], [2, 40, 2, 3])
 })

@@ -12,6 +12,7 @@ import type { GroupLive, Lanes, TopicLive } from '../../shapes.ts'
 import { Lane } from './lane.tsx'
 
 import { LanesTable } from './lanes-table.tsx'
+import { withLane } from './merged-lanes.ts'
 import { PlotHead } from './plot-head.tsx'
 import { type Scale, scaleOf } from './scale.ts'
 import { useLanes, type Zoom, zoomed } from './use-lanes.ts'
@@ -22,10 +23,9 @@ const MOST_TALL = 12
 /** The log as a river, and the groups as lanes along it. */
 export function River({ topic }: { topic: TopicLive }) {
   const zoom = zoomed()
-  const lanes = useLanes(topic.topic, zoom)
+  const { lanes: found, error, reload } = useLanes(topic.topic, zoom)
   const isTable = useSignal(false)
   const moving = useSignal<Moving | undefined>(undefined)
-  const found = lanes.value.value
   const scale = found && scaleFor(found, zoom)
   return (
     <section class="panel stack river" aria-labelledby="river">
@@ -46,8 +46,8 @@ export function River({ topic }: { topic: TopicLive }) {
       </div>
       {isTable.value ? (
         <LanesTable topic={topic} lanes={found} />
-      ) : lanes.error.value !== undefined && found === undefined ? (
-        <Failed error={lanes.error.value} retry={lanes.reload} />
+      ) : error.value !== undefined && found === undefined ? (
+        <Failed error={error.value} retry={reload} />
       ) : found === undefined ? (
         <Loading rows={2 + topic.groups.length} />
       ) : scale === undefined ? (
@@ -133,7 +133,7 @@ function Drawing({
           <Lane
             key={group.group}
             topic={topic}
-            group={group}
+            group={withLane(group, facts.get(group.group))}
             facts={facts.get(group.group)}
             scale={scale}
             width={width}

@@ -1,7 +1,11 @@
+import { useSignal } from '@preact/signals'
+import { useEffect } from 'preact/hooks'
 import { query } from '../../address.ts'
 import { at, get } from '../../http.ts'
+import { on, watchInDetail } from '../../live.ts'
 import { type Loaded, useLoaded } from '../../parts/load.ts'
-import type { Lanes } from '../../shapes.ts'
+import type { Lanes, TopicDetail } from '../../shapes.ts'
+import { afterEvent, zoomedLanes } from './merged-lanes.ts'
 
 const EVERY_MS = 1_000
 const BUCKETS = 200
@@ -18,10 +22,29 @@ export function zoomed(): Zoom {
   return { from: id('from'), to: id('to') }
 }
 
-export function useLanes(topic: string, { from, to }: Zoom): Loaded<Lanes> {
-  return useLoaded(
+type LanesNow = Pick<Loaded<Lanes>, 'error' | 'reload'> & { readonly lanes: Lanes | undefined }
+
+/** The lanes of a topic: loaded once for the first look, then as the stream reports them. */
+export function useLanes(topic: string, zoom: Zoom): LanesNow {
+  const { from, to } = zoom
+  const isZoomed = from !== undefined || to !== undefined
+  const live = useSignal<Lanes | undefined>(undefined)
+  useEffect(() => {
+    const stop = on<TopicDetail>('lanes', event => {
+      if (event.topic === topic) live.value = afterEvent(live.peek(), event)
+    })
+    const leave = watchInDetail(`topic:${topic}`)
+    return () => {
+      stop()
+      leave()
+    }
+  }, [topic])
+  const loaded = useLoaded(
     signal => get<Lanes>(`${at('topics', topic)}/lanes`, { signal, query: { from, to, buckets: BUCKETS } }),
     [topic, from, to],
-    EVERY_MS,
+    isZoomed ? EVERY_MS : undefined,
   )
+  const first = loaded.value.value
+  const lanes = isZoomed ? first && zoomedLanes(first, live.value) : (live.value ?? first)
+  return { error: loaded.error, reload: loaded.reload, lanes }
 }
