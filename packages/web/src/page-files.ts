@@ -26,18 +26,19 @@ const TYPES: { readonly [ending: string]: string } = {
   js: 'text/javascript; charset=utf-8',
   css: 'text/css; charset=utf-8',
 }
+/** A window as large as the largest file. */
+const BROTLI = { [constants.BROTLI_PARAM_QUALITY]: 9, [constants.BROTLI_PARAM_LGWIN]: 18 }
 const compress = { brotli: promisify(brotliCompress), gzip: promisify(gzip) }
 
-/** Compressed once for all clients. */
+/** Compressed once for all clients, one file after the other: all at once took 100 MB of the process for a moment. */
 export async function pageOf({ shell, files }: Bundle): Promise<Page> {
-  return { shell, files: new Map(await Promise.all(files.map(assetOf))) }
+  const assets = new Map<string, Asset>()
+  for (const file of files) assets.set(...(await assetOf(file)))
+  return { shell, files: assets }
 }
 
 async function assetOf({ name, bytes }: BundledFile): Promise<[string, Asset]> {
   const type = TYPES[name.slice(name.lastIndexOf('.') + 1)] ?? 'application/octet-stream'
-  const [brotli, zipped] = await Promise.all([
-    compress.brotli(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } }),
-    compress.gzip(bytes),
-  ])
+  const [brotli, zipped] = await Promise.all([compress.brotli(bytes, { params: BROTLI }), compress.gzip(bytes)])
   return [name, { type, bytes, brotli, gzip: zipped }]
 }
