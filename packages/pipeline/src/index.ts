@@ -203,6 +203,8 @@ export { RunInUseError } from './runs/errors.ts'
 export { findRun, type RunParts, removeRun } from './runs/remove-run.ts'
 export { locationsOf, locationsOfFolder, type RunLocations } from './runs/run-locations.ts'
 export {
+  NoSpeedError,
+  ServiceNotRunningError,
   ServiceTimeoutError,
   UnknownServiceError,
   WorkerDiedError,
@@ -259,8 +261,10 @@ export {
   type ServiceError,
   type ServiceEvent,
   type ServiceListener,
+  type ServiceSpeed,
   type ServiceState,
   type ServiceStatus,
+  type StepReport,
 } from './services/service.ts'
 export {
   type FailedStart,

@@ -172,6 +172,15 @@ export class UnsentAnswersError extends CodedError {
   }
 }
 
+export class StepTimeoutError extends CodedError {
+  constructor(service: string, ms: number) {
+    super(
+      'TIDEMARK_STEP_TIMEOUT',
+      `The ticks of service '${service}' were not made within ${ms} ms. They are still being made: look at its tick, and at what holds it back`,
+    )
+  }
+}
+
 export class ServiceStartError extends CodedError {
   constructor(service: string, cause: Error) {
     super('TIDEMARK_SERVICE_START', `Service '${service}' could not start: ${cause.message}`, cause)

@@ -70,6 +70,8 @@ const BODIES: Record<string, (world: World) => Promise<unknown> | unknown> = {
   discardPipelineLetters: () => ({ all: true }),
   retryFailedBatch: () => ({ indexer: 'dummy', key: 'none' }),
   discard: () => ({ all: true }),
+  setSpeed: () => ({ ticksPerSecond: 5 }),
+  stepService: () => ({ ticks: 1 }),
   login: () => ({ token: 'any text: this server has no tokens' }),
   ingestMetadata: world => metadataOf(world.runId),
 }
@@ -83,6 +85,9 @@ const REFUSED: Record<string, number> = {
   deadLetter: 404,
   pipelineLetter: 404,
   releaseClaim: 404,
+  // The service of these tests is no simulation.
+  setSpeed: 409,
+  stepService: 409,
 }
 
 /** Open streams have tests of their own. */

@@ -16,6 +16,31 @@ export class UnknownServiceError extends CodedError {
   }
 }
 
+/** The service has no speed: only a simulation has. */
+export class NoSpeedError extends CodedError {
+  /** Name of the service. */
+  readonly service: string
+
+  constructor(service: string) {
+    super(
+      'TIDEMARK_NO_SPEED',
+      `Service '${service}' has no speed: it works as fast as data arrives. Name a simulation, or pause the service`,
+    )
+    this.service = service
+  }
+}
+
+/** The service does not run. */
+export class ServiceNotRunningError extends CodedError {
+  /** Name of the service. */
+  readonly service: string
+
+  constructor(service: string, state: string) {
+    super('TIDEMARK_SERVICE_NOT_RUNNING', `Service '${service}' does not run (${state}). Start it first`)
+    this.service = service
+  }
+}
+
 /** A service did not start or stop in time. It is abandoned; the other services continue. */
 export class ServiceTimeoutError extends CodedError {
   /** Name of the service. */

@@ -1,6 +1,6 @@
 import type { Logger } from 'tidemark'
-import { UnknownServiceError } from './errors.ts'
-import { Service, type ServiceEvent, type ServiceListener, type ServiceStatus } from './service.ts'
+import { ServiceNotRunningError, UnknownServiceError } from './errors.ts'
+import { Service, type ServiceEvent, type ServiceListener, type ServiceStatus, type StepReport } from './service.ts'
 import { type ServicePlan, ServiceSlot } from './service-slot.ts'
 
 /** Options of a ServiceManager. */
@@ -116,6 +116,22 @@ export class ServiceManager implements AsyncDisposable {
     for (const slot of this.#chosen(name)) slot.service?.resume()
   }
 
+  /**
+   * Sets the maximum ticks per second of a simulation; null: unlimited. It applies until the process ends. Rejects with
+   * `NoSpeedError` if the service is not a simulation, and with `ServiceNotRunningError` if it was never started.
+   */
+  async setSpeed(name: string, ticksPerSecond: number | null): Promise<void> {
+    await this.#running(name).setSpeed(ticksPerSecond)
+  }
+
+  /**
+   * Makes exactly this many ticks of a simulation and leaves it paused. Resolves when they are handed over. Rejects as
+   * `setSpeed` does.
+   */
+  async step(name: string, ticks: number): Promise<StepReport> {
+    return await this.#running(name).step(ticks)
+  }
+
   /** Sets what holds these services back, as shown in their status; null: nothing. */
   heldFor(names: readonly string[], what: string | null): void {
     for (const name of names) this.#slot(name).service?.heldFor(what)
@@ -158,6 +174,12 @@ export class ServiceManager implements AsyncDisposable {
 
   #chosen(name: string | undefined): readonly ServiceSlot[] {
     return name === undefined ? [...this.#slots.values()] : [this.#slot(name)]
+  }
+
+  #running(name: string): Service {
+    const slot = this.#slot(name)
+    if (slot.service === undefined) throw new ServiceNotRunningError(name, slot.status().state)
+    return slot.service
   }
 
   #slot(name: string): ServiceSlot {

@@ -53,6 +53,7 @@ export class ServiceSlot {
         startedAt: null,
         metrics: {},
         bindings: [],
+        speed: null,
         errors,
       }
     }

@@ -5,7 +5,7 @@ import { type Movable, WorkerQueueSender } from '../queues/worker-queue.ts'
 import { Resources } from '../resources/resources.ts'
 import { buildService } from './build-service.ts'
 import type { Service, ServiceEvent } from './service.ts'
-import { type FromWorker, type ToWorker, toSent, type WorkerSetup } from './worker-protocol.ts'
+import { type Asked, type FromWorker, type ToWorker, toSent, type WorkerSetup } from './worker-protocol.ts'
 
 const STATUS_MS = 200
 
@@ -22,6 +22,7 @@ export async function runService({ service: config, resources: given, folder, ou
     service.listen(event => heard(event))
     parentPort?.on('message', (message: ToWorker) => obey(service, message))
     await service.start()
+    tellStatus(service)
     tell({ type: 'started' })
     const timer = setInterval(() => tellStatus(service), STATUS_MS)
     await service.ended()
@@ -38,12 +39,25 @@ export async function runService({ service: config, resources: given, folder, ou
   }
 }
 
-function obey(service: Service, { type }: ToWorker): void {
+function obey(service: Service, message: ToWorker): void {
+  const { type } = message
   if (type === 'pause') service.pause()
   else if (type === 'resume') service.resume()
   else if (type === 'clearErrors') service.clearErrors()
-  // The outside has its own deadline, and ends the thread after that.
+  else if (type === 'ask') void answer(service, message.id, message)
+  // The outside has its own deadline, and terminates the thread when it is over.
   else void service.stop({ timeoutMs: 2 ** 31 - 1 })
+}
+
+async function answer(service: Service, id: number, asked: Asked): Promise<void> {
+  try {
+    const report =
+      asked.what === 'step' ? await service.step(asked.ticks) : await service.setSpeed(asked.ticksPerSecond)
+    tellStatus(service)
+    tell({ type: 'answer', id, answer: report ?? null })
+  } catch (error) {
+    tell({ type: 'refusal', id, error: toSent(error instanceof Error ? error : new Error(String(error))) })
+  }
 }
 
 /**
@@ -61,12 +75,12 @@ function heard(event: ServiceEvent): void {
 }
 
 function tellStatus(service: Service): void {
-  const { metrics, healthy, waitingFor, bindings, errors, state } = service.status()
+  const { metrics, healthy, waitingFor, bindings, speed, errors, state } = service.status()
   // What ended the service is reported with its end.
   const standing = errors.filter(({ action }) => action !== 'run')
   const isWell = healthy || (state === 'ERROR' && standing.length === 0)
   const sent = standing.map(({ at, action, error }) => ({ at, action, error: toSent(error) }))
-  tell({ type: 'status', metrics, healthy: isWell, waitingFor, bindings, errors: sent })
+  tell({ type: 'status', metrics, healthy: isWell, waitingFor, bindings, speed, errors: sent })
 }
 
 function tell(message: FromWorker): void {

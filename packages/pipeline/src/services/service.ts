@@ -2,6 +2,7 @@ import type { Logger } from 'tidemark'
 import { retryDelayMs } from '../backoff.ts'
 import { isEnvironmentFault, isGone, whatIsAway } from '../faults.ts'
 import type { BindingStatus } from '../resources/binding-meter.ts'
+import { NoSpeedError } from './errors.ts'
 import { Health, type ServiceError } from './health.ts'
 import type { ServiceContext } from './service-context.ts'
 import { pauseFor, untilAborted } from './until-aborted.ts'
@@ -11,6 +12,22 @@ export type { ServiceContext } from './service-context.ts'
 
 /** State of a service. */
 export type ServiceState = 'STOPPED' | 'STARTING' | 'RUNNING' | 'WAITING' | 'PAUSED' | 'ERROR'
+
+/** Speed of a simulation. */
+export type ServiceSpeed = {
+  /** Maximum ticks per second; null: unlimited. */
+  readonly ticksPerSecond: number | null
+}
+
+/** Ticks that were made one by one. */
+export type StepReport = {
+  /** Last tick before. */
+  readonly from: number
+  /** Last tick now. */
+  readonly to: number
+  /** Number of ticks made: fewer than requested only if the run ended, or was stopped or resumed meanwhile. */
+  readonly ticks: number
+}
 
 /** Status of a service. */
 export type ServiceStatus = {
@@ -31,6 +48,8 @@ export type ServiceStatus = {
   readonly metrics: Readonly<Record<string, number>>
   /** Traffic of each binding to a topic. */
   readonly bindings: readonly BindingStatus[]
+  /** Speed of a simulation, or null: other services work as fast as data arrives. */
+  readonly speed: ServiceSpeed | null
   /** Newest failures. A success removes those of its operation; `clearErrors()` removes all. */
   readonly errors: readonly ServiceError[]
 }
@@ -112,6 +131,21 @@ export abstract class Service implements AsyncDisposable {
     return true
   }
 
+  /** Speed of the service; null: it has none. */
+  protected get speed(): ServiceSpeed | null {
+    return null
+  }
+
+  /** Sets the maximum ticks per second of a simulation; null: unlimited. Rejects with `NoSpeedError` for others. */
+  async setSpeed(_ticksPerSecond: number | null): Promise<void> {
+    throw new NoSpeedError(this.name)
+  }
+
+  /** Makes exactly this many ticks of a simulation, which is paused then. Rejects with `NoSpeedError` for others. */
+  async step(_ticks: number): Promise<StepReport> {
+    throw new NoSpeedError(this.name)
+  }
+
   /** State of the service. */
   get state(): ServiceState {
     if (this.#phase !== 'RUNNING') return this.#phase
@@ -132,6 +166,7 @@ export abstract class Service implements AsyncDisposable {
       startedAt: this.#startedAt,
       metrics: this.metrics(),
       bindings: this.#bindings(),
+      speed: this.speed,
       errors: this.#health.errors,
     }
   }

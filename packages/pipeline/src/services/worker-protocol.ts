@@ -3,6 +3,7 @@ import type { MessagePort } from 'node:worker_threads'
 import type { CheckedResources, CheckedService } from '../config/config.ts'
 import type { BindingStatus } from '../resources/binding-meter.ts'
 import { WorkerReportedError } from './errors.ts'
+import type { ServiceSpeed, StepReport } from './service.ts'
 
 export type WorkerSetup = {
   readonly service: CheckedService
@@ -12,7 +13,14 @@ export type WorkerSetup = {
   readonly outlets: { readonly [queue: string]: MessagePort }
 }
 
-export type ToWorker = { readonly type: 'stop' | 'pause' | 'resume' | 'clearErrors' }
+export type ToWorker =
+  | { readonly type: 'stop' | 'pause' | 'resume' | 'clearErrors' }
+  | ({ readonly type: 'ask'; readonly id: number } & Asked)
+
+/** A request that is answered. */
+export type Asked =
+  | { readonly what: 'speed'; readonly ticksPerSecond: number | null }
+  | { readonly what: 'step'; readonly ticks: number }
 
 export type FromWorker =
   | { readonly type: 'started' }
@@ -24,8 +32,11 @@ export type FromWorker =
       readonly healthy: boolean
       readonly waitingFor: string | null
       readonly bindings: readonly BindingStatus[]
+      readonly speed: ServiceSpeed | null
       readonly errors: readonly SentFailure[]
     }
+  | { readonly type: 'answer'; readonly id: number; readonly answer: StepReport | null }
+  | { readonly type: 'refusal'; readonly id: number; readonly error: SentError }
   /** Something failed, and the service continues. */
   | { readonly type: 'report'; readonly action: string; readonly error: SentError }
   /** run() has ended; with an error, in ERROR. */

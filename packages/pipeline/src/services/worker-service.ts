@@ -5,11 +5,11 @@ import type { BoundedQueue } from '../queues/bounded-queue.ts'
 import { QueueBrokenError } from '../queues/errors.ts'
 import { type Movable, WorkerQueueReceiver } from '../queues/worker-queue.ts'
 import type { Resources } from '../resources/resources.ts'
-import { WorkerDiedError, WorkerSilentError } from './errors.ts'
+import { NoSpeedError, ServiceNotRunningError, WorkerDiedError, WorkerSilentError } from './errors.ts'
 import type { ServiceError } from './health.ts'
-import { Service, type ServiceContext, type ServiceStatus } from './service.ts'
+import { Service, type ServiceContext, type ServiceSpeed, type ServiceStatus, type StepReport } from './service.ts'
 import { workerEntry } from './worker-entry.ts'
-import { type FromWorker, fromSent, type ToWorker, type WorkerSetup } from './worker-protocol.ts'
+import { type Asked, type FromWorker, fromSent, type ToWorker, type WorkerSetup } from './worker-protocol.ts'
 
 export type WorkerServiceOptions = {
   readonly service: CheckedService
@@ -26,7 +26,16 @@ const SILENT_MS = 10_000
 
 type Reported = Extract<FromWorker, { type: 'report' }>
 type Told = Extract<FromWorker, { type: 'status' }>
-const NOTHING_TOLD: Told = { type: 'status', metrics: {}, healthy: true, waitingFor: null, bindings: [], errors: [] }
+const NOTHING_TOLD: Told = {
+  type: 'status',
+  metrics: {},
+  healthy: true,
+  waitingFor: null,
+  bindings: [],
+  speed: null,
+  errors: [],
+}
+const NO_STEPS: StepReport = { from: 0, to: 0, ticks: 0 }
 type Pump = { readonly receiver: WorkerQueueReceiver<Movable>; readonly queue: BoundedQueue<Movable> }
 
 /**
@@ -49,6 +58,11 @@ export class WorkerService extends Service {
   /** When that was, on the monotonic clock; undefined while no thread runs. */
   #toldAt: number | undefined
   #waiting: Disposable | undefined
+  /** What the thread was asked and has not answered. */
+  readonly #asked = new Map<number, PromiseWithResolvers<StepReport | null>>()
+  #lastAsked = 0
+  /** Set by somebody: a thread that starts anew begins with it. */
+  #speed: number | null | undefined
 
   constructor(options: WorkerServiceOptions, logger: Logger) {
     super(options.service.name, logger)
@@ -66,6 +80,7 @@ export class WorkerService extends Service {
       const error = new WorkerDiedError(this.name, problem, cause)
       started.reject(error)
       this.#ended.reject(error)
+      this.#refuseAsked(error)
     }
     thread.on('message', (message: FromWorker) => {
       if (message.type === 'started') started.resolve()
@@ -76,6 +91,7 @@ export class WorkerService extends Service {
     thread.on('exit', code => died(`ended with code ${code}`))
     try {
       await started.promise
+      if (this.#speed !== undefined) await this.#ask({ what: 'speed', ticksPerSecond: this.#speed })
       this.#toldAt = performance.now()
     } catch (error) {
       await this.#end()
@@ -112,6 +128,27 @@ export class WorkerService extends Service {
   override resume(): void {
     super.resume()
     this.#tell({ type: 'resume' })
+  }
+
+  protected override get speed(): ServiceSpeed | null {
+    return this.#told.speed
+  }
+
+  override async setSpeed(ticksPerSecond: number | null): Promise<void> {
+    await this.#ask({ what: 'speed', ticksPerSecond })
+    this.#speed = ticksPerSecond
+  }
+
+  override async step(ticks: number): Promise<StepReport> {
+    this.#requireSpeed()
+    const wasPaused = this.state === 'PAUSED'
+    super.pause()
+    try {
+      return (await this.#ask({ what: 'step', ticks })) ?? NO_STEPS
+    } catch (error) {
+      if (!wasPaused) super.resume()
+      throw error
+    }
   }
 
   /** Unlike a service of this thread, a hanging one can be ended. */
@@ -175,7 +212,12 @@ export class WorkerService extends Service {
       if (this.#context === undefined) this.#earlyReports.push(message)
       else this.#context.note(message.action, fromSent(message.error))
     } else if (message.type === 'log') this.logger[message.level](message.fields, message.message)
-    else if (message.type === 'ended') {
+    else if (message.type === 'answer' || message.type === 'refusal') {
+      const asked = this.#asked.get(message.id)
+      this.#asked.delete(message.id)
+      if (message.type === 'answer') asked?.resolve(message.answer)
+      else asked?.reject(fromSent(message.error))
+    } else if (message.type === 'ended') {
       if (message.error === null) this.#ended.resolve()
       else this.#ended.reject(fromSent(message.error))
     }
@@ -201,6 +243,26 @@ export class WorkerService extends Service {
     }
   }
 
+  /** Before a service that has none is paused for it. */
+  #requireSpeed(): void {
+    if (this.#thread === undefined) throw new ServiceNotRunningError(this.name, this.state)
+    if (this.#told.speed === null) throw new NoSpeedError(this.name)
+  }
+
+  async #ask(asked: Asked): Promise<StepReport | null> {
+    this.#requireSpeed()
+    const id = ++this.#lastAsked
+    const answer = Promise.withResolvers<StepReport | null>()
+    this.#asked.set(id, answer)
+    this.#tell({ type: 'ask', id, ...asked })
+    return await answer.promise
+  }
+
+  #refuseAsked(error: Error): void {
+    for (const { reject } of this.#asked.values()) reject(error)
+    this.#asked.clear()
+  }
+
   #tell(message: ToWorker): void {
     this.#thread?.postMessage(message)
   }
@@ -209,6 +271,7 @@ export class WorkerService extends Service {
     for (const { receiver } of this.#pumps) receiver.close()
     await this.#thread?.terminate()
     this.#thread = undefined
+    this.#refuseAsked(new ServiceNotRunningError(this.name, this.state))
     this.#toldAt = undefined
   }
 }

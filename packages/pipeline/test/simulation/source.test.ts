@@ -211,3 +211,58 @@ describe('a source with a limit', () => {
     await run
   })
 })
+
+describe('a source that is stepped', () => {
+  const start = (options: { readonly ticksPerSecond?: number; readonly maxTicks?: number } = {}) => {
+    const stop = new AbortController()
+    const sink = collector()
+    const simulation = createSimulation(world)
+    const source = new SimulationSource({ simulation, runId: RUN, sink, ...options })
+    return { sink, simulation, source, stop, run: source.run({ signal: stop.signal }) }
+  }
+
+  it('makes exactly so many ticks, whether it ran or stood still, and stands still then', async () => {
+    const { sink, simulation, source, stop, run } = start()
+    await until(() => simulation.tick > 10, { what: 'tick 10' })
+    await source.pause()
+    const from = simulation.tick
+    assert.deepEqual(await Promise.all([source.step(3), source.step(1), source.step(500)]), [3, 1, 500])
+    assert.deepEqual([simulation.tick, source.state, sink.ticks.at(-1)?.tick], [from + 504, 'PAUSED', from + 504])
+    source.resume()
+    await until(() => simulation.tick > from + 600, { what: 'it to go on' })
+    assert.equal(await source.step(2), 2)
+    assert.equal(source.state, 'PAUSED')
+    assert.equal(sink.ticks.at(-1)?.tick, simulation.tick)
+    stop.abort()
+    await run
+    assert.equal(await source.step(1), 0)
+  })
+
+  it('makes fewer where the run ends first, or is stopped', async () => {
+    const ended = start({ maxTicks: 5 })
+    assert.equal(await ended.source.step(100), 5)
+    ended.source.resume()
+    await ended.run
+    const stopped = start()
+    const step = stopped.source.step(Number.MAX_SAFE_INTEGER)
+    await until(() => stopped.simulation.tick > 5, { what: 'a few ticks' })
+    stopped.stop.abort()
+    await stopped.run
+    assert.ok((await step) >= 5)
+  })
+
+  it('waits for no pace, and takes another one at once', async () => {
+    const { simulation, source, stop, run } = start({ ticksPerSecond: 0.001 })
+    await until(() => simulation.tick === 1, { what: 'the tick before the wait' })
+    assert.equal(await source.step(20), 20)
+    source.resume()
+    await until(() => simulation.tick === 22, { what: 'the next wait' })
+    source.setSpeed(null)
+    await until(() => simulation.tick > 100, { what: 'full speed' })
+    source.setSpeed(0.001)
+    await source.pause()
+    assert.throws(() => source.setSpeed(0), { code: 'TIDEMARK_SIMULATION_OPTION' })
+    stop.abort()
+    await run
+  })
+})

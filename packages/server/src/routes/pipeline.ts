@@ -1,12 +1,23 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import type { PipelineStatus, StartReport } from '@tidemark/pipeline'
+import { Type } from 'typebox'
 import type { Context } from '../context.ts'
-import { ServiceStartError } from '../errors.ts'
+import { ServiceStartError, StepTimeoutError } from '../errors.ts'
 import { httpWords, withoutPaths } from '../problems/http-words.ts'
 import { API, type Route, route } from '../route.ts'
-import { Empty } from '../schemas/common.ts'
-import { PipelineStatusSchema, ServiceParams, ServiceStatusSchema, StartReportSchema } from '../schemas/pipeline.ts'
+import { Empty, nullable, strict } from '../schemas/common.ts'
+import {
+  PipelineStatusSchema,
+  ServiceParams,
+  ServiceStatusSchema,
+  StartReportSchema,
+  StepReportSchema,
+} from '../schemas/pipeline.ts'
 
 const tag = 'pipeline'
+const MOST_STEPS = 100_000
+/** A client waits no longer. */
+const STEP_MS = 30_000
 const SERVICE = `${API}/pipeline/services/:service`
 
 export const pipelineRoutes = (context: Context): Route[] => [
@@ -102,6 +113,49 @@ export const pipelineRoutes = (context: Context): Route[] => [
       },
     }),
   ]),
+
+  route({
+    method: 'POST',
+    path: `${SERVICE}/speed`,
+    tag,
+    name: 'setSpeed',
+    role: 'admin',
+    summary: 'Set the speed of a simulation',
+    says: 'It applies until the process ends. null removes the limit.',
+    params: ServiceParams,
+    body: strict({ ticksPerSecond: nullable(Type.Number({ exclusiveMinimum: 0, maximum: 1_000_000 })) }),
+    answers: { 200: { says: 'Status of the service', content: ServiceStatusSchema } },
+    problems: [409],
+    async handle({ params: { service }, body: { ticksPerSecond } }) {
+      await context.pipeline.services.setSpeed(service, ticksPerSecond)
+      return withErrors(context.pipeline.services.statusOf(service))
+    },
+  }),
+  route({
+    method: 'POST',
+    path: `${SERVICE}/step`,
+    tag,
+    name: 'stepService',
+    role: 'admin',
+    summary: 'Make a number of ticks of a simulation, which is paused then',
+    says: 'Answers when the ticks are handed over. A step that takes longer than 30 s goes on, and the answer is 504.',
+    params: ServiceParams,
+    body: strict({ ticks: Type.Integer({ minimum: 1, maximum: MOST_STEPS }) }),
+    answers: { 200: { says: 'Ticks that were made', content: StepReportSchema } },
+    problems: [409, 504],
+    async handle({ params: { service }, body: { ticks } }) {
+      const late = new AbortController()
+      const stepping = context.pipeline.services.step(service, ticks)
+      const timer = delay(STEP_MS, undefined, { signal: late.signal, ref: false })
+      try {
+        return await Promise.race([stepping, timer.then(() => Promise.reject(new StepTimeoutError(service, STEP_MS)))])
+      } finally {
+        late.abort()
+        timer.catch(() => undefined)
+        stepping.catch(() => undefined)
+      }
+    },
+  }),
 
   route({
     method: 'POST',

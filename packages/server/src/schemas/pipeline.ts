@@ -31,9 +31,25 @@ export const ServiceStatusSchema = share(
       }),
       { description: 'Counters of each topic binding.' },
     ),
+    speed: nullable(
+      strict(
+        { ticksPerSecond: nullable(Type.Number({ description: 'Maximum; null: unlimited.' })) },
+        { description: 'Speed of a simulation; null for other services.' },
+      ),
+    ),
     errors: Errors,
   }),
 )
+
+const StepTick = Type.Integer({ minimum: 0 })
+export const StepReportSchema = strict({
+  from: StepTick,
+  to: StepTick,
+  ticks: Type.Integer({
+    minimum: 0,
+    description: 'Ticks made: fewer than requested if the run ended, or was stopped or resumed meanwhile.',
+  }),
+})
 
 const ResourceStatusSchema = strict({
   name: Type.String(),

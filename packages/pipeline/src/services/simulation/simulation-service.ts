@@ -1,13 +1,15 @@
-import type { Duration, Logger } from 'tidemark'
+import { ConfigError, type Duration, type Logger } from 'tidemark'
 import { encodeMetadata } from '../../contracts/metadata-codec.ts'
 import { type EncodedTick, encodeTick } from '../../contracts/tick-codec.ts'
 import { parseDuration } from '../../duration.ts'
+import { wholeNumber } from '../../options.ts'
 import type { Outlet } from '../../resources/bound-resources.ts'
 import type { SimulationOptions } from '../../sources/simulation/settings.ts'
 import { createSimulation, resumeSimulation, type Simulation } from '../../sources/simulation/simulation.ts'
 import { SimulationSource } from '../../sources/simulation/simulation-source.ts'
 import type { Storage } from '../../storage/storage.ts'
-import { Service, type ServiceContext } from '../service.ts'
+import { ServiceNotRunningError } from '../errors.ts'
+import { Service, type ServiceContext, type ServiceSpeed, type StepReport } from '../service.ts'
 import { StoredRanges } from '../stored-ranges.ts'
 import { chooseRun, type RunChoice } from './choose-run.ts'
 import type { RunFolder } from './run-folder.ts'
@@ -73,12 +75,17 @@ export class SimulationService extends Service {
   #handing: Promise<void> = Promise.resolve()
   #lastHanded = -1
   #handedOver = 0
+  /** Maximum ticks per second: as configured, until somebody changes it. */
+  #ticksPerSecond: number | null
+  /** One step after the other. */
+  #stepping: Promise<unknown> = Promise.resolve()
   #passedOver = 0
   #bytes = 0
 
   constructor(name: string, options: SimulationServiceOptions, logger: Logger) {
     super(name, logger)
     this.#options = options
+    this.#ticksPerSecond = options.ticksPerSecond ?? null
     this.#saveIntervalMs = parseDuration('saveInterval', options.saveInterval ?? '10s')
   }
 
@@ -110,7 +117,7 @@ export class SimulationService extends Service {
     const run = this.#run as RunFolder
     const simulation = this.#simulation as Simulation
     const { runId, samplingInterval } = run.record
-    const { ticksPerSecond, maxTicks, metadata } = this.#options
+    const { maxTicks, metadata } = this.#options
     const bytes = encodeMetadata(simulation.metadata(runId, samplingInterval))
     const { signal } = context
     try {
@@ -131,7 +138,7 @@ export class SimulationService extends Service {
           await this.#handing
         },
       },
-      ...(ticksPerSecond !== undefined && { ticksPerSecond }),
+      ...(this.#ticksPerSecond !== null && { ticksPerSecond: this.#ticksPerSecond }),
       ...(maxTicks !== undefined && { maxTicks }),
     })
     if (this.state === 'PAUSED') this.#holdSource()
@@ -156,6 +163,34 @@ export class SimulationService extends Service {
   override resume(): void {
     super.resume()
     this.#source?.resume()
+  }
+
+  protected override get speed(): ServiceSpeed {
+    return { ticksPerSecond: this.#ticksPerSecond }
+  }
+
+  override async setSpeed(ticksPerSecond: number | null): Promise<void> {
+    if (ticksPerSecond !== null && !(ticksPerSecond > 0 && Number.isFinite(ticksPerSecond))) {
+      throw new ConfigError('ticksPerSecond', ticksPerSecond, 'a number above 0, or null for no limit')
+    }
+    this.#source?.setSpeed(ticksPerSecond)
+    this.#ticksPerSecond = ticksPerSecond
+  }
+
+  override async step(ticks: number): Promise<StepReport> {
+    wholeNumber('ticks', ticks, { min: 1 })
+    const [source, simulation] = [this.#source, this.#simulation]
+    if (source === undefined || simulation === undefined) throw new ServiceNotRunningError(this.name, this.state)
+    this.pause()
+    const report = this.#stepping.then(async () => {
+      // After a tick that is under way: that one does not count.
+      await source.pause()
+      const from = simulation.tick
+      const made = await source.step(ticks)
+      return { from, to: from + made, ticks: made }
+    })
+    this.#stepping = report.catch(() => undefined)
+    return await report
   }
 
   protected override metrics(): Record<string, number> {

@@ -1,6 +1,7 @@
-import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Tick } from '../../contracts/tick.ts'
 import { SimulationError, SimulationOptionError } from './errors.ts'
+import { Pace } from './pace.ts'
 import type { Simulation } from './simulation.ts'
 
 /** Where the ticks go. The source waits for each `put`, which should give up when the signal aborts. */
@@ -22,8 +23,6 @@ export type SourceState = 'STOPPED' | 'RUNNING' | 'PAUSED'
 
 /** Maximum time that other work of the process has to wait, approximately. */
 const SLICE_MS = 8
-/** Maximum delay that a limited source makes up for, after a slow sink or a suspended process. */
-const MOST_BEHIND_MS = 250
 
 /**
  * Steps a simulation and passes its ticks to a sink.
@@ -41,6 +40,10 @@ export class SimulationSource {
   #lastTick: number | null = null
   /** Set while a pause is requested. */
   #pause: Pause | undefined
+  readonly #pace: Pace
+  /** Requested, the first first; made while it stands still. */
+  #steps: Steps[] = []
+  #stepAsked = Promise.withResolvers<void>()
 
   constructor(options: SimulationSourceOptions) {
     this.#options = {
@@ -49,6 +52,7 @@ export class SimulationSource {
       ticksPerSecond: positive('ticksPerSecond', options.ticksPerSecond ?? Number.POSITIVE_INFINITY),
       maxTicks: options.maxTicks === undefined ? Number.POSITIVE_INFINITY : wholeNumber('maxTicks', options.maxTicks),
     }
+    this.#pace = new Pace(this.#options.ticksPerSecond)
   }
 
   get state(): SourceState {
@@ -70,6 +74,7 @@ export class SimulationSource {
       if (!signal.aborted) throw error // A put that gave up because of the signal did what it was told.
     } finally {
       this.#state = 'STOPPED'
+      this.#endSteps()
       this.resume() // Callers that wait for a pause need not wait any longer, and the next run starts afresh.
     }
   }
@@ -80,7 +85,26 @@ export class SimulationSource {
    */
   async pause(): Promise<void> {
     this.#pause ??= { reached: Promise.withResolvers<void>(), over: Promise.withResolvers<void>() }
+    this.#pace.wake()
     if (this.#state === 'RUNNING') await this.#pause.reached.promise
+  }
+
+  /** Maximum ticks per second from now on; null: no limit. */
+  setSpeed(ticksPerSecond: number | null): void {
+    this.#pace.change(positive('ticksPerSecond', ticksPerSecond ?? Number.POSITIVE_INFINITY))
+  }
+
+  /**
+   * Pauses, and makes exactly this many ticks. Resolves with their number when the sink has accepted them; it is lower
+   * only if the run ended, or was resumed meanwhile.
+   */
+  async step(ticks: number): Promise<number> {
+    const steps = { ticks: wholeNumber('ticks', ticks), made: 0, done: Promise.withResolvers<number>() }
+    if (this.#state === 'STOPPED') return 0
+    this.pause().catch(() => undefined)
+    this.#steps.push(steps)
+    this.#stepAsked.resolve()
+    return await steps.done.promise
   }
 
   resume(): void {
@@ -90,17 +114,18 @@ export class SimulationSource {
   }
 
   async #loop(signal: AbortSignal): Promise<void> {
-    const { simulation, maxTicks, ticksPerSecond } = this.#options
-    const pace = new Pace(ticksPerSecond)
+    const { simulation, maxTicks } = this.#options
+    const pace = this.#pace
+    pace.restart()
     let sliceEnd = performance.now() + SLICE_MS
     if (simulation.tick === 0) await this.#handOver(signal)
     while (!signal.aborted) {
       // Checked again after a pause, because a signal may have ended it.
-      if (this.#pause !== undefined) await this.#standStill(this.#pause, pace, signal)
+      if (this.#pause !== undefined) await this.#standStill(this.#pause, signal)
       else if (simulation.tick >= maxTicks) return
       else {
-        await pace.wait(signal)
-        if (signal.aborted || this.#pause !== undefined) continue
+        const isDue = await pace.wait(signal)
+        if (!isDue || signal.aborted || this.#pause !== undefined) continue
         simulation.step()
         pace.count()
         await this.#handOver(signal)
@@ -120,40 +145,43 @@ export class SimulationSource {
     this.#lastTick = tick.tick
   }
 
-  async #standStill(pause: Pause, pace: Pace, signal: AbortSignal): Promise<void> {
+  async #standStill(pause: Pause, signal: AbortSignal): Promise<void> {
     this.#state = 'PAUSED'
     pause.reached.resolve()
-    await unlessAborted(pause.over.promise, signal)
+    while (this.#pause === pause && !signal.aborted) {
+      const [steps] = this.#steps
+      if (steps === undefined) {
+        this.#stepAsked = Promise.withResolvers<void>()
+        await unlessAborted(Promise.race([pause.over.promise, this.#stepAsked.promise]), signal)
+      } else await this.#makeOne(steps, signal)
+    }
+    this.#endSteps()
     this.#state = 'RUNNING'
-    pace.restart()
+    this.#pace.restart()
+  }
+
+  /** One tick, at no pace: whoever steps sees each. */
+  async #makeOne(steps: Steps, signal: AbortSignal): Promise<void> {
+    const { simulation, maxTicks } = this.#options
+    if (steps.made < steps.ticks && simulation.tick < maxTicks) {
+      simulation.step()
+      await this.#handOver(signal)
+      steps.made++
+      await nextTurn()
+    } else {
+      this.#steps.shift()
+      steps.done.resolve(steps.made)
+    }
+  }
+
+  #endSteps(): void {
+    for (const { made, done } of this.#steps) done.resolve(made)
+    this.#steps = []
   }
 }
 
+type Steps = { readonly ticks: number; made: number; readonly done: PromiseWithResolvers<number> }
 type Pause = { readonly reached: PromiseWithResolvers<void>; readonly over: PromiseWithResolvers<void> }
-
-/** Distributes ticks over time, by the monotonic clock. */
-class Pace {
-  readonly #interval: number
-  #due = performance.now()
-
-  constructor(perSecond: number) {
-    this.#interval = 1_000 / perSecond
-  }
-
-  /** Timers have whole milliseconds; the next ticks compensate for the delay. */
-  async wait(signal: AbortSignal): Promise<void> {
-    const left = this.#due - performance.now()
-    if (left >= 1) await delay(left, undefined, { signal })
-  }
-
-  count(): void {
-    this.#due = Math.max(this.#due + this.#interval, performance.now() - MOST_BEHIND_MS)
-  }
-
-  restart(): void {
-    this.#due = performance.now()
-  }
-}
 
 /** The promise, or a rejection as soon as the signal aborts: a full sink must not keep a run from ending. */
 async function unlessAborted(promise: Promise<void>, signal: AbortSignal): Promise<void> {
