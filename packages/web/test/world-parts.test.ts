@@ -74,14 +74,7 @@ describe('the plane of a world of four dimensions', () => {
   it('is named in the text of a cell', () => {
     const frame = { ...rowOf(4, 5), height: 1 }
     assert.equal(
-      cellText(
-        { x: 2, y: 0 },
-        frame,
-        { width: 5, height: 1 },
-        ['none', 'energy'],
-        planeOf([5, 6, 7], null, '_,_,3'),
-        1,
-      ),
+      cellText({ x: 2, y: 0 }, frame, 2, ['none', 'energy'], planeOf([5, 6, 7], null, '_,_,3'), 1),
       '(2, 0, 3) energy 4',
     )
   })

@@ -1,18 +1,16 @@
-import type { Size } from './camera.ts'
 import { tickOfRow } from './history.ts'
-import { type Frame, indexIn, type PlaneChoice } from './plane.ts'
+import type { Frame, PlaneChoice } from './plane.ts'
 import type { Spot } from './spot.ts'
 
-/** "(512, 300) structure 5 of #77": the contents of a cell, in words. */
+/** "(512, 300) structure 5 of #77": the contents of a cell, in words. `at` is the place of the cell in the frame. */
 export function cellText(
   cell: Spot,
   frame: Frame,
-  world: Size,
+  at: number,
   types: readonly string[],
   plane: PlaneChoice,
   interval: number,
 ): string {
-  const at = indexIn(frame, world, cell)
   const type = frame.type[at] ?? 0
   const owner = frame.owner[at] ?? 0
   const what = type === 0 ? 'empty' : `${types[type] || `type ${type}`} ${frame.value[at] ?? 0}`

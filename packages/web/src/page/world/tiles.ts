@@ -5,6 +5,8 @@ type Asked = {
   readonly tick: number
   /** Corner to corner, inclusive, as the API writes it. */
   readonly region?: string | undefined
+  /** Whether the region may cross the edges of a torus. */
+  readonly wrap?: boolean
   readonly width: number
   readonly height: number
 }
@@ -32,7 +34,7 @@ export async function loadTile(asked: Asked, owner: 'owner' | 'lineage', signal?
 type Plane = { readonly width: number; readonly height: number; readonly bytes: ArrayBuffer }
 
 async function plane(
-  { runId, tick, region, width, height }: Asked,
+  { runId, tick, region, wrap, width, height }: Asked,
   name: string,
   signal?: AbortSignal,
 ): Promise<Plane> {
@@ -40,6 +42,7 @@ async function plane(
     plane: name,
     size: `${width},${height}`,
     ...(region !== undefined && { region }),
+    ...(wrap && { wrap: 'true' }),
   })
   const url = `/api/v1/runs/${encodeURIComponent(runId)}/environment/${tick}/tile?${query}`
   const answer = await fetch(url, signal ? { signal } : {})

@@ -1,4 +1,5 @@
 import { type Camera, corners, homeOf, type Size, screenX, screenY, visibleCells, wrapped } from './camera.ts'
+import type { Part } from './detail.ts'
 import { Glow } from './glow.ts'
 import { colourAt, type Paint, paintFrame } from './paint.ts'
 import type { Frame } from './plane.ts'
@@ -19,6 +20,8 @@ export type Scene = {
   /** Whether what lives shines on what is around it. */
   readonly glows: boolean
   readonly isDark: boolean
+  /** Of a reduced world: the cells in view themselves. */
+  readonly part?: Part | undefined
   readonly selected?: Spot | undefined
   readonly trail?: readonly Spot[] | undefined
   readonly hovered?: Spot | undefined
@@ -58,6 +61,7 @@ export class View {
   readonly #glow = new Glow()
   /** The world alone, a pixel a cell (or fewer, zoomed out): the minimap shows it too. */
   readonly image = document.createElement('canvas')
+  readonly #partImage = document.createElement('canvas')
   #stamp = ''
   /** For the budgets. */
   lastDrawMs = 0
@@ -72,7 +76,7 @@ export class View {
   draw(scene: Scene): void {
     const begun = performance.now()
     const { frame, world, camera, isTorus } = scene
-    const isReduced = frame.width < world.width || frame.height < world.height
+    const hasCells = scene.part !== undefined || (frame.width === world.width && frame.height === world.height)
     const colours = scene.isDark ? DARK : LIGHT
     this.#paint(scene, stepOf((camera.scale * world.width) / frame.width))
     const context = this.#context
@@ -85,9 +89,10 @@ export class View {
     const [width, height] = [world.width * camera.scale, world.height * camera.scale]
     context.imageSmoothingEnabled = camera.scale < 1
     for (const { x, y } of places) context.drawImage(this.image, x, y, width, height)
+    if (scene.part) this.#drawPart(scene, scene.part, view)
     if (scene.glows && camera.scale < GRID_FROM) this.#glow.draw(context, places, width, height, scene.isDark)
-    if (camera.scale >= GRID_FROM && !isReduced) this.#grid(scene, view, colours)
-    if (camera.scale >= VALUES_FROM && !isReduced) this.#values(scene, view)
+    if (camera.scale >= GRID_FROM && hasCells) this.#grid(scene, view, colours)
+    if (camera.scale >= VALUES_FROM && hasCells) this.#values(scene, view)
     if (isTorus) this.#veil(scene, view, colours)
     this.#spots(scene, view, colours)
     this.lastDrawMs = performance.now() - begun
@@ -110,6 +115,17 @@ export class View {
     if (glows) this.#glow.take(this.image)
   }
 
+  #drawPart({ camera, paint }: Scene, { frame, left, top }: Part, view: Size): void {
+    const image = this.#partImage
+    image.width = frame.width
+    image.height = frame.height
+    const pixels = new ImageData(frame.width, frame.height)
+    paintFrame(frame, paint, 1, new Uint32Array(pixels.data.buffer))
+    image.getContext('2d')?.putImageData(pixels, 0, 0)
+    const [width, height] = [frame.width * camera.scale, frame.height * camera.scale]
+    this.#context.drawImage(image, screenX(left, camera, view), screenY(top, camera, view), width, height)
+  }
+
   #grid({ camera, world, isTorus }: Scene, view: Size, { grid }: Colours): void {
     const context = this.#context
     const { left, top, right, bottom } = visibleCells(camera, world, view, isTorus)
@@ -123,7 +139,8 @@ export class View {
     context.stroke()
   }
 
-  #values({ frame, world, camera, isTorus, paint }: Scene, view: Size): void {
+  #values({ frame: whole, part, world, camera, isTorus, paint }: Scene, view: Size): void {
+    const frame = part?.frame ?? whole
     const context = this.#context
     const { left, top, right, bottom } = visibleCells(camera, world, view, isTorus)
     context.font = `${Math.min(14, camera.scale / 2.6)}px ui-monospace, monospace`
@@ -131,7 +148,10 @@ export class View {
     context.textBaseline = 'middle'
     for (let y = top; y < bottom; y++) {
       for (let x = left; x < right; x++) {
-        const at = wrapped(y, frame.height) * frame.width + wrapped(x, frame.width)
+        const at = part
+          ? (y - part.top) * part.frame.width + x - part.left
+          : wrapped(y, whole.height) * whole.width + wrapped(x, whole.width)
+        if (part && !isWithin(part, x, y)) continue
         if (frame.type[at] === 0) continue
         context.fillStyle = isBright(colourAt(frame, paint, at)) ? '#101418' : '#f2f5f8'
         const text = String(frame.value[at])
@@ -216,6 +236,9 @@ export class View {
     }
   }
 }
+
+const isWithin = ({ frame, left, top }: Part, x: number, y: number): boolean =>
+  x >= left && y >= top && x < left + frame.width && y < top + frame.height
 
 /** Cells to a pixel of the image, a power of two. */
 const stepOf = (scale: number): number => (scale >= 1 ? 1 : 2 ** Math.floor(Math.log2(1 / scale)))

@@ -5,6 +5,7 @@ import type { Size } from './camera.ts'
 import { addCanvasKeys, addCursorKeys } from './canvas-keys.ts'
 import { cellText } from './cell-text.ts'
 import { isDark } from './dark.ts'
+import { Detail, placeIn } from './detail.ts'
 import { Frames } from './frames.ts'
 import { listen } from './gestures.ts'
 import { kindsOf } from './kinds.ts'
@@ -13,7 +14,7 @@ import { type Lineages, ownerSlots } from './lineages.ts'
 import { Minimap } from './minimap.tsx'
 import type { Organism } from './organism.ts'
 import { colourTable, type Scheme } from './palette.ts'
-import { type Frame, planeOf, sizeOf } from './plane.ts'
+import { type Frame, indexIn, planeOf, sizeOf } from './plane.ts'
 import { PlanePicker } from './plane-choice.tsx'
 import { play } from './player.ts'
 import type { Metadata } from './run-shapes.ts'
@@ -50,6 +51,8 @@ export function WorldCanvas(props: Props) {
   const stage = useMemo(() => new Stage(sizeOf(shape, plane), isTorus, props.isFollowing), [run, axes])
   const frames = useMemo(() => new Frames(run.runId, shape, plane), [run, plane])
   const trail = useMemo(() => new Trail(run), [run, axes])
+  const detail = useMemo(() => new Detail(run, stage, shape, plane), [run, stage, plane])
+  useEffect(() => () => detail.close(), [detail])
   const kinds = useMemo(() => kindsOf(metadata.moleculeTypes), [metadata])
   const trouble = useSignal<Trouble | undefined>(undefined)
   const view = useRef<View | undefined>(undefined)
@@ -115,6 +118,7 @@ export function WorldCanvas(props: Props) {
           slots: colours === 'owner' ? ownersUpTo(lineages.owners.length) : lineages.owners,
         },
         stamp: `${run.runId} ${axes} ${plane.fixed} ${frame.tick} ${colours} ${dark} ${slot} ${stamp.value}`,
+        part: detail.part.value,
         hovered: stage.hovered.value,
         cursor: stage.cursor.value,
         selected: spot.value,
@@ -136,8 +140,14 @@ export function WorldCanvas(props: Props) {
 
   const looked = stage.looked.value
   const frame = stage.frame.value
-  const text =
-    looked && frame ? cellText(looked, frame, stage.world, metadata.moleculeTypes, plane, run.interval.value) : ''
+  const describe = (cell: Spot, whole: Frame): string => {
+    const part = detail.part.value
+    const place = part && placeIn(part, cell, stage.world)
+    const seen = place ? part.frame : whole
+    const at = place ? place.y * seen.width + place.x : indexIn(whole, stage.world, cell)
+    return cellText(cell, seen, at, metadata.moleculeTypes, plane, run.interval.value)
+  }
+  const text = looked && frame ? describe(looked, frame) : ''
   return (
     <div class="world-view">
       <canvas
@@ -161,7 +171,7 @@ export function WorldCanvas(props: Props) {
         picked={picked.value}
         pick={lineage => replaceQuery({ l: lineage === undefined ? null : String(lineage) })}
       />
-      {frame !== undefined && <Reduced frame={frame} world={stage.world} />}
+      {frame !== undefined && detail.part.value === undefined && <Reduced frame={frame} world={stage.world} />}
       <TroubleBanner run={run} trouble={trouble.value} />
       {props.children}
       <div class="world-corner">
