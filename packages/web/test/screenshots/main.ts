@@ -55,7 +55,7 @@ async function takePictures(): Promise<void> {
     ['world', 'world'],
   ] as const) {
     for (const colorScheme of THEMES) {
-      const context = await browser.person({ width: 1280, height: 800, colorScheme, more: { deviceScaleFactor: 1.5 } })
+      const context = await browser.person({ width: 1440, height: 900, colorScheme, more: { deviceScaleFactor: 1.25 } })
       const path = screens.find(screen => screen.name === name)?.path
       await take({ context, url: fullUrl + path, format: 'webp' }, join(PICTURES, `${picture}-${colorScheme}.webp`))
       await context.close()

@@ -6,8 +6,8 @@ import { animate, type Frame } from './animated-webp.ts'
 import { capture } from './camera.ts'
 import { screensOf } from './screens.ts'
 
-const FRAME_MS = 500
-const SIZE = { width: 900, height: 560 } as const
+const FRAME_MS = 800
+const SIZE = { width: 880, height: 550 } as const
 
 /** Twenty seconds of the page: the flow, a topic, a group that falls behind, and the world as it plays. */
 export async function recordTwentySeconds(browser: TestBrowser, url: string, file: string): Promise<void> {
@@ -35,7 +35,7 @@ export async function recordTwentySeconds(browser: TestBrowser, url: string, fil
 async function record(page: Page, count: number): Promise<Frame[]> {
   const frames: Frame[] = []
   for (let n = 0; n < count; n++) {
-    frames.push({ webp: await capture(page, 'webp', 45), milliseconds: FRAME_MS })
+    frames.push({ webp: await capture(page, 'webp', 42), milliseconds: FRAME_MS })
     await page.waitForTimeout(FRAME_MS)
   }
   return frames

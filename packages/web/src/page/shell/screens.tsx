@@ -1,15 +1,13 @@
 import type { ComponentType, VNode } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
-import { DeadLettersScreen } from '../dead-letters/dead-letters-screen.tsx'
 import { GroupScreen } from '../groups/group-screen.tsx'
-import { MessagesScreen } from '../messages/messages-screen.tsx'
 import { OverviewScreen } from '../overview/overview-screen.tsx'
 import { Empty, Failed, Loading } from '../parts/states.tsx'
-import { ServicesScreen } from '../services/services-screen.tsx'
 import { TopicScreen } from '../topics/topic-screen.tsx'
 import { TopicsScreen } from '../topics/topics-screen.tsx'
 
 type Params = { readonly [name: string]: string }
+type Chosen = { readonly service?: string }
 type Screen = { readonly title: string; readonly screen: VNode }
 
 /** Patterns of addresses, in order. `:name` takes one part of the path. */
@@ -19,7 +17,10 @@ const SCREENS: readonly (readonly [string, (params: Params) => Screen])[] = [
   ['/topics/:topic', ({ topic = '' }) => ({ title: topic, screen: <TopicScreen key={topic} topic={topic} /> })],
   [
     '/topics/:topic/messages',
-    ({ topic = '' }) => ({ title: `${topic} messages`, screen: <MessagesScreen key={topic} topic={topic} /> }),
+    ({ topic = '' }) => ({
+      title: `${topic} messages`,
+      screen: <Lazy key={topic} load={loadMessages} props={{ topic }} />,
+    }),
   ],
   [
     '/topics/:topic/groups/:group',
@@ -31,9 +32,12 @@ const SCREENS: readonly (readonly [string, (params: Params) => Screen])[] = [
       }
     },
   ],
-  ['/dead-letters', () => ({ title: 'Dead letters', screen: <DeadLettersScreen /> })],
-  ['/services', () => ({ title: 'Services', screen: <ServicesScreen /> })],
-  ['/services/:service', ({ service = '' }) => ({ title: service, screen: <ServicesScreen service={service} /> })],
+  ['/dead-letters', () => ({ title: 'Dead letters', screen: <Lazy key="letters" load={loadLetters} props={{}} /> })],
+  ['/services', () => ({ title: 'Services', screen: <Lazy<Chosen> key="services" load={loadServices} props={{}} /> })],
+  [
+    '/services/:service',
+    ({ service = '' }) => ({ title: service, screen: <Lazy key="services" load={loadServices} props={{ service }} /> }),
+  ],
   ['/login', () => ({ title: '', screen: <OverviewScreen /> })],
   ['/runs', () => ({ title: 'Worlds', screen: <Lazy key="runs" load={loadRuns} props={{}} /> })],
   [
@@ -42,7 +46,10 @@ const SCREENS: readonly (readonly [string, (params: Params) => Screen])[] = [
   ],
 ]
 
-/** The viewer is a separate chunk: the control room loads without it. */
+/** Separate chunks: what somebody sees first loads without them. */
+const loadMessages = async () => (await import('../messages/messages-screen.tsx')).MessagesScreen
+const loadLetters = async () => (await import('../dead-letters/dead-letters-screen.tsx')).DeadLettersScreen
+const loadServices = async () => (await import('../services/services-screen.tsx')).ServicesScreen
 const loadRuns = async () => (await import('../world/runs-screen.tsx')).RunsScreen
 const loadWorld = async () => (await import('../world/world-screen.tsx')).WorldScreen
 
