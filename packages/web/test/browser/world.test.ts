@@ -77,6 +77,21 @@ describe('a world in a browser', { skip: SKIPPED }, () => {
     assert.deepEqual(problems, [])
   })
 
+  it('reads out the cell under the cursor of the keyboard', async () => {
+    const { page, problems } = await visit('t=5&c=type&at=5,5,16')
+    await page.locator('canvas[data-tick="5"]').waitFor()
+    await page.keyboard.press('i')
+    await page.keyboard.press('ArrowLeft')
+    const read = page.locator('.world-cell[aria-live="polite"]')
+    await read.getByText('(4, 5) empty').waitFor()
+    await page.keyboard.press('ArrowUp')
+    await read.getByText('(4, 4) energy 39 of #1').waitFor()
+    assert.ok(await page.locator('canvas[data-tick="5"]').isVisible(), 'the arrows have not moved the time')
+    await page.keyboard.press('Enter')
+    await page.getByRole('region', { name: 'Organism 1' }).waitFor()
+    assert.deepEqual(problems, [])
+  })
+
   it('says which tick is missing', async () => {
     const { page } = await visit('t=5')
     await page.locator('canvas[data-tick="5"]').waitFor()

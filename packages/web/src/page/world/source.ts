@@ -23,7 +23,9 @@ export function sourceOf(shape: readonly number[], plane: PlaneChoice): Source {
     shape
       .map((length, axis) => (axis === x || axis === y ? (end ? length - 1 : 0) : (plane.fixed[axis] ?? 0)))
       .join(',')
-  const size = `${Math.min(width, MOST_SIDE)},${Math.min(height, MOST_SIDE)}`
+  // The same whole number of cells to every pixel, both ways: otherwise the picture has stripes.
+  const step = Math.ceil(Math.max(width, height) / MOST_SIDE)
+  const size = `${Math.ceil(width / step)},${Math.ceil(height / step)}`
   const query = new URLSearchParams({ size, region: `${corner(false)}:${corner(true)}` })
   return { kind: 'planes', tile: String(query) }
 }
