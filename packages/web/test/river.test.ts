@@ -108,7 +108,8 @@ test('keeps what an event does not name, and forgets groups that a whole one lea
       ['audit', 7],
     ],
   )
-  assert.deepEqual([after?.buckets, after?.last], [buckets, 101])
+  assert.deepEqual(after?.buckets, [...buckets, { position: 101, at: at(0), count: 1 }])
+  assert.equal(after?.last, 101)
   assert.equal(afterEvent(before, { ...event, whole: true })?.groups.length, 1)
   assert.equal(afterEvent(undefined, { ...event, whole: false }), undefined)
 })

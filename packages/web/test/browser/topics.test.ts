@@ -56,6 +56,17 @@ describe('topics on the page', { skip: SKIPPED }, () => {
     const dialog = page.getByRole('dialog', { name: 'Move email' })
     await dialog.waitFor()
     await page.keyboard.press('Escape')
+    await dialog.waitFor({ state: 'detached' })
+
+    const place = await cursor.boundingBox()
+    assert.ok(place)
+    await page.mouse.move(place.x + place.width / 2, place.y + place.height / 2)
+    await page.mouse.down()
+    await page.mouse.move(place.x + 400, place.y + place.height / 2, { steps: 3 })
+    await page.getByText(/forward by about \d+ messages/).waitFor()
+    await page.mouse.up()
+    await dialog.getByText(/never reach email/).waitFor()
+    await page.keyboard.press('Escape')
 
     await page.getByRole('button', { name: 'As table' }).click()
     const row = page.locator('tr', { hasText: 'email' })

@@ -16,6 +16,9 @@ import { ResetTrack } from './reset-track.tsx'
 type Ends = { readonly id: number; readonly at: string; readonly key: string | null }
 type Preview = ResetPreview & { readonly first: Ends | null; readonly last: Ends | null }
 
+/** A cursor that is dragged beyond the newest message. */
+export const END = 'end'
+
 /** The target, its effect, and the button with the number. `message`: where a dragged cursor points to. */
 export function ResetForm({
   topic,
@@ -30,9 +33,9 @@ export function ResetForm({
   blocked?: string | undefined
   close(): void
 }) {
-  const choice = useSignal<Choice>(given === '' ? 'beginning' : 'message')
+  const choice = useSignal<Choice>(given === '' ? 'beginning' : given === END ? 'now' : 'message')
   const time = useSignal(localTime(new Date(Date.now() - 3_600_000)))
-  const message = useSignal(given)
+  const message = useSignal(given === END ? '' : given)
   const error = useSignal<unknown>(undefined)
   const isRunning = useSignal(false)
   const name = group.group === '' ? topic.topic : group.group

@@ -9,12 +9,10 @@ export const SHAPES: { readonly [kind in Kind]: JSX.Element } = {
   warning: <path d="M6 1 11.5 11H.5Z" fill="currentColor" />,
   bad: <path d="m2 2 8 8m0-8-8 8" stroke="currentColor" stroke-width="2.6" stroke-linecap="round" />,
   paused: (
-    <path
-      d="M6 1.5a4.5 4.5 0 0 0 0 9Z M6 1.5a4.5 4.5 0 0 1 0 9"
-      fill="currentColor"
-      fill-rule="evenodd"
-      stroke="currentColor"
-    />
+    <>
+      <circle cx="6" cy="6" r="4.2" fill="none" stroke="currentColor" stroke-width="1.6" />
+      <path d="M6 1.8a4.2 4.2 0 0 0 0 8.4Z" fill="currentColor" />
+    </>
   ),
   off: <circle cx="6" cy="6" r="4" fill="none" stroke="currentColor" stroke-width="1.8" stroke-dasharray="3 2" />,
 }

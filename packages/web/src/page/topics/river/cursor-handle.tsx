@@ -1,13 +1,10 @@
-import { useSignal } from '@preact/signals'
+import type { Signal } from '@preact/signals'
 import { clock, plural, whole } from '../../format.ts'
 import { zone } from '../../parts/zone.ts'
-import { may } from '../../session.ts'
 import type { GroupLive } from '../../shapes.ts'
 import type { Scale } from './scale.ts'
 
 const STEP = 0.01
-/** Smaller movements, such as a trembling finger, do not move a group. */
-const LEAST_PX = 4
 
 /**
  * The position of a group. Dragged to another place, it asks to move the group there; the arrow keys and Enter do the
@@ -18,39 +15,20 @@ export function CursorHandle({
   x,
   scale,
   width,
+  dragged,
+  isFixed,
   move,
 }: {
   group: GroupLive
   x: number
   scale: Scale
   width: number
+  /** Where it is dragged to, 0 to 1. */
+  dragged: Signal<number | undefined>
+  isFixed: boolean
   move(position: number): void
 }) {
-  const dragged = useSignal<number | undefined>(undefined)
   const name = group.group === '' ? 'queue' : group.group
-  const isFixed = group.status === 'CANCELLED' || !may('operate')
-  const drag = (event: PointerEvent): void => {
-    const element = event.currentTarget as HTMLElement
-    if (isFixed || event.button !== 0) return
-    event.preventDefault()
-    element.setPointerCapture(event.pointerId)
-    const begun = event.clientX
-    const follow = (moved: PointerEvent): void => {
-      if (dragged.peek() === undefined && Math.abs(moved.clientX - begun) < LEAST_PX) return
-      dragged.value = Math.min(1, Math.max(0, x + (moved.clientX - begun) / width))
-    }
-    const end = (ended: PointerEvent): void => {
-      element.removeEventListener('pointermove', follow)
-      element.removeEventListener('pointerup', end)
-      element.removeEventListener('pointercancel', end)
-      const to = dragged.peek()
-      dragged.value = undefined
-      if (to !== undefined && ended.type === 'pointerup') move(scale.positionAt(to))
-    }
-    element.addEventListener('pointermove', follow)
-    element.addEventListener('pointerup', end)
-    element.addEventListener('pointercancel', end)
-  }
   const press = (event: KeyboardEvent): void => {
     if (isFixed) return
     const at = dragged.value ?? x
@@ -87,7 +65,6 @@ export function CursorHandle({
         aria-valuetext={says}
         aria-disabled={isFixed || undefined}
         data-tip={isFixed ? undefined : 'drag to move the group'}
-        onPointerDown={drag}
         onKeyDown={press}
         onBlur={() => {
           dragged.value = undefined

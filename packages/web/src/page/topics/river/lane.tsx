@@ -2,10 +2,12 @@ import { groupAddress } from '../../address.ts'
 import { clock, count, duration, plural, whole } from '../../format.ts'
 import { type Kind, kindOfGroup, Mark } from '../../parts/mark.tsx'
 import { zone } from '../../parts/zone.ts'
+import { may } from '../../session.ts'
 import type { GroupLane, GroupLive, TopicLive } from '../../shapes.ts'
 import { CursorHandle } from './cursor-handle.tsx'
 import { gathered } from './gathered.ts'
 import type { Scale } from './scale.ts'
+import { useCursorDrag } from './use-cursor-drag.ts'
 
 type LaneProps = {
   readonly topic: TopicLive
@@ -15,6 +17,8 @@ type LaneProps = {
   readonly width: number
   /** The user has dragged the cursor to a message. */
   move(position: number): void
+  /** Somebody has clicked at a message. */
+  open(position: number): void
 }
 
 /** A group: what it has done, what it holds, its lag, and its cursor. */
@@ -36,14 +40,17 @@ export function Lane(props: LaneProps) {
 
 const nameOf = ({ group }: GroupLive): string => (group === '' ? 'queue' : group)
 
-function Picture({ group, facts, scale, width, kind, move }: LaneProps & { kind: Kind }) {
+function Picture({ topic, group, facts, scale, width, kind, move, open }: LaneProps & { kind: Kind }) {
   const cursor = group.cursor ?? facts?.cursor
   const px = (position: number): number => Math.round(scale.xOf(position) * width * 10) / 10
   // A cursor is the last claimed id, so the lane extends to the start of the next.
   const reached = px(cursor + 1)
   const settled = Math.min(reached, px((facts?.watermark ?? group.watermark ?? cursor) + 1))
+  const isFixed = group.status === 'CANCELLED' || !may('operate', topic.topic)
+  const place = reached / Math.max(1, width)
+  const { dragged, begin } = useCursorDrag({ x: place, scale, width, isFixed, move, open })
   return (
-    <div class="river-plot lane-bed">
+    <div class="river-plot lane-bed" onPointerDown={begin}>
       <div class="lane-done" style={{ width: `${settled}px` }} />
       <div class="lane-passed" style={{ left: `${settled}px`, width: `${reached - settled}px` }} />
       {facts?.leases.map(({ from, to, consumer, until, attempt }) => (
@@ -72,7 +79,7 @@ function Picture({ group, facts, scale, width, kind, move }: LaneProps & { kind:
           {stateOf(group)}
         </span>
       )}
-      <CursorHandle group={group} x={reached / Math.max(1, width)} scale={scale} width={width} move={move} />
+      <CursorHandle {...{ group, scale, width, dragged, isFixed, move }} x={place} />
     </div>
   )
 }

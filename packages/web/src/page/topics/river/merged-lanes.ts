@@ -9,9 +9,16 @@ export function afterEvent(
   const changed = new Map(groups.map(each => [each.group, each]))
   return {
     ...event,
-    buckets: buckets ?? before?.buckets ?? [],
+    buckets: buckets ?? grown(before, event.last),
     groups: whole ? groups : (before?.groups ?? []).map(each => changed.get(each.group) ?? each),
   }
+}
+
+/** Parts of the log come every few seconds. Until then, what was published meanwhile belongs to the time in which it came. */
+function grown(before: Lanes | undefined, last: number | null): Lanes['buckets'] {
+  const buckets = before?.buckets ?? []
+  if (before === undefined || last === null || last === before.last) return buckets
+  return [...buckets, { position: (before.last ?? 0) + 1, at: before.takenAt, count: last - (before.last ?? 0) }]
 }
 
 /** The zoomed part keeps its own parts of the log and its marks; where the groups stand comes live. */

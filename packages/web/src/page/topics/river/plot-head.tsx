@@ -1,6 +1,7 @@
 import { useSignal } from '@preact/signals'
 import type { RefObject } from 'preact'
 import { clock, moment, rate } from '../../format.ts'
+import { follow } from '../../parts/follow-pointer.ts'
 import { zone } from '../../parts/zone.ts'
 import { densityOf, type Scale, timeTicks } from './scale.ts'
 
@@ -27,29 +28,23 @@ export function PlotHead({
 }) {
   const brush = useSignal<readonly [number, number] | undefined>(undefined)
   const begin = (event: PointerEvent): void => {
-    const element = event.currentTarget as HTMLElement
     if (event.button !== 0) return
     event.preventDefault()
-    element.setPointerCapture(event.pointerId)
-    const { left } = element.getBoundingClientRect()
-    const xOf = ({ clientX }: PointerEvent): number => Math.min(1, Math.max(0, (clientX - left) / width))
-    const from = xOf(event)
-    const follow = (moved: PointerEvent): void => {
-      brush.value = Math.abs(xOf(moved) - from) * width < LEAST_PX ? undefined : [from, xOf(moved)]
-    }
-    const end = (ended: PointerEvent): void => {
-      element.removeEventListener('pointermove', follow)
-      element.removeEventListener('pointerup', end)
-      element.removeEventListener('pointercancel', end)
-      const chosen = brush.peek()
-      brush.value = undefined
-      if (ended.type !== 'pointerup') return
-      if (chosen === undefined) open(scale.positionAt(from))
-      else zoom(scale.positionAt(Math.min(...chosen)), scale.positionAt(Math.max(...chosen)))
-    }
-    element.addEventListener('pointermove', follow)
-    element.addEventListener('pointerup', end)
-    element.addEventListener('pointercancel', end)
+    const { left } = (event.currentTarget as HTMLElement).getBoundingClientRect()
+    const xOf = (clientX: number): number => Math.min(1, Math.max(0, (clientX - left) / width))
+    const from = xOf(event.clientX)
+    follow(event, {
+      moved(clientX) {
+        brush.value = Math.abs(xOf(clientX) - from) * width < LEAST_PX ? undefined : [from, xOf(clientX)]
+      },
+      ended(_, isCancelled) {
+        const chosen = brush.peek()
+        brush.value = undefined
+        if (isCancelled) return
+        if (chosen === undefined) open(scale.positionAt(from))
+        else zoom(scale.positionAt(Math.min(...chosen)), scale.positionAt(Math.max(...chosen)))
+      },
+    })
   }
   const [low, high] = brush.value ?? [0, 0]
   return (

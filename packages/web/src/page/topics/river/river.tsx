@@ -1,9 +1,8 @@
 import { useSignal } from '@preact/signals'
 import { useRef } from 'preact/hooks'
 import { goTo, pushQuery, topicAddress } from '../../address.ts'
-import { serverNow } from '../../clock.ts'
 import { duration, rate } from '../../format.ts'
-import { ResetForm } from '../../groups/reset-form.tsx'
+import { END, ResetForm } from '../../groups/reset-form.tsx'
 import { Age } from '../../parts/age.tsx'
 import { Modal } from '../../parts/confirm.tsx'
 import { Failed, Loading } from '../../parts/states.tsx'
@@ -83,16 +82,15 @@ function Move({ topic, moving: { group: name, to }, close }: { topic: TopicLive;
   if (group === undefined) return null
   return (
     <Modal label={`Move ${name === '' ? topic.topic : name}`} closed={close} wide>
-      <ResetForm topic={topic} group={group} message={String(to)} close={close} />
+      <ResetForm topic={topic} group={group} message={to > (topic.last ?? 0) ? END : String(to)} close={close} />
     </Modal>
   )
 }
 
 /** The right edge is now, unless the zoomed part ended before. */
-function scaleFor({ buckets, last }: Lanes, { to }: Zoom): Scale | undefined {
-  const final = buckets.findLast(({ at }) => at !== null)?.at
-  const end = to === undefined || final == null ? serverNow() : Date.parse(final)
-  return scaleOf(buckets, to ?? last ?? 0, end)
+function scaleFor({ buckets, last, takenAt }: Lanes, { to }: Zoom): Scale | undefined {
+  const final = to === undefined ? takenAt : buckets.findLast(({ at }) => at !== null)?.at
+  return scaleOf(buckets, to ?? last ?? 0, Date.parse(final ?? takenAt))
 }
 
 function Drawing({
@@ -138,6 +136,7 @@ function Drawing({
             scale={scale}
             width={width}
             move={to => move(group, to)}
+            open={open}
           />
         ))}
       </ul>
