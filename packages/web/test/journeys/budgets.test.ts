@@ -15,7 +15,7 @@ describe('the page stays within its budget', { skip: SKIPPED }, () => {
   const site = useSite()
 
   it('of script: 60 kB for the control room, 100 kB with the world', async t => {
-    const page = await site.visit('/')
+    const page = await site.visit('/', { expected: /status of 404/ })
     const received = await watchBytes(page)
     await page.reload()
     await isShownLive(page)
