@@ -23,7 +23,7 @@ export async function organismsAt(runId: string, tick: number): Promise<readonly
   return found
 }
 
-export const rowsOf = (page: Omit<OrganismColumns, 'tick' | 'total' | 'next'>): Organism[] =>
+const rowsOf = (page: Omit<OrganismColumns, 'tick' | 'total' | 'next'>): Organism[] =>
   page.id.map((id, row) => ({
     id,
     parentId: page.parentId[row] ?? null,

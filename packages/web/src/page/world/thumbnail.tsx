@@ -10,12 +10,15 @@ import { loadTile } from './tiles.ts'
 
 const WIDTH = 320
 const HEIGHT = 200
+const LIVE_MS = 5_000
 
 /** The last tick of a run, in its lineages' colours. */
-export function Thumbnail({ run: { runId, ticks, moleculeTypes } }: { run: RunFacts }) {
+export function Thumbnail({ run: { runId, live, ticks, moleculeTypes } }: { run: RunFacts }) {
   const canvas = useRef<HTMLCanvasElement>(null)
   const tick = ticks?.last
   const dark = isDark()
+  // A live run has a new tick every second; its picture changes less often.
+  const turn = live ? Math.floor(Date.now() / LIVE_MS) : tick
   useEffect(() => {
     const element = canvas.current
     if (element === null || tick === undefined) return
@@ -37,7 +40,7 @@ export function Thumbnail({ run: { runId, ticks, moleculeTypes } }: { run: RunFa
       observer.disconnect()
       abort.abort()
     }
-  }, [runId, tick, dark])
+  }, [runId, turn, tick === undefined, dark])
   return <canvas ref={canvas} class="thumbnail" width={WIDTH} height={HEIGHT} />
 }
 

@@ -51,7 +51,7 @@ async function plane(
   return { width: wide, height: high, bytes: await answer.arrayBuffer() }
 }
 
-export class TileError extends Error {
+class TileError extends Error {
   readonly status: number
 
   constructor(status: number) {
