@@ -187,7 +187,9 @@ export type {
   RunIndex,
   RunProgress,
   RunSummary,
+  SeriesFigures,
   SeriesPoint,
+  SeriesQuery,
   SeriesReader,
   TickQuery,
 } from './reading/run-index.ts'

@@ -122,5 +122,40 @@ for (const engine of ENGINES) {
       assert.deepEqual(await lineages(), expected)
       assert.equal((await world.place.execute('select * from run.lineage')).length, 2)
     })
+
+    it('have a series of each lineage, and the least and largest of a tick in every series', async () => {
+      await using world = await indexedWorld(engine, TORUS)
+      const alive = (tick: number) => (tick === 13 ? 5 : tick === 14 ? 0 : 2)
+      const ticks = Array.from({ length: 30 }, (_, tick) =>
+        tickOf(world.runId, tick, {
+          organisms: [
+            ...Array.from({ length: alive(tick) }, (_, id) => organismOf(id + 10, { lineage: 1, energy: tick + 1 })),
+            organismOf(1, { lineage: 2, energy: 4, isDead: tick === 20 }),
+          ],
+        }),
+      )
+      await world.write(ticks)
+      const [point, ...rest] = (await world.get(`${world.run}/series?points=1`)).body.points
+      assert.deepEqual([rest, point.ticks, point.min.alive, point.max.alive], [[], 30, 1, 6])
+      assert.deepEqual([point.min.deaths, point.max.deaths], [0, 1])
+      assert.ok(point.min.alive < point.alive && point.alive < point.max.alive)
+      const [exact] = (await world.get(`${world.run}/series?from=13&to=13`)).body.points
+      assert.deepEqual([exact.min.alive, exact.alive, exact.max.alive], [6, 6, 6])
+      const { points } = (await world.get(`${world.run}/series?lineage=1&from=12&to=15`)).body
+      assert.deepEqual(points.map(({ alive, tick }: { alive: number; tick: number }) => [tick, alive]), [[12, 2], [13, 5], [14, 0], [15, 2]]) // biome-ignore format: a table
+      assert.equal((await world.get(`${world.run}/series?lineage=1&points=3`)).body.points.length, 3)
+      assert.deepEqual((await world.get(`${world.run}/series?lineage=2&from=20&to=20`)).body.points[0].deaths, 1)
+      assert.deepEqual((await world.get(`${world.run}/series?lineage=9&from=20&to=20`)).body.points[0].alive, 0)
+      // An index of before there was such a column.
+      await world.place.execute('alter table run.series drop column extremes')
+      const read = async () => {
+        await using run = await openRunIndex(world.place.address, world.runId)
+        return (await run.series.read({ points: 1 }))[0]
+      }
+      assert.equal((await read())?.ticks, 30)
+      await world.begin({ runId: world.runId, ...TORUS })
+      await world.write([tickOf(world.runId, 30, { organisms: [] })])
+      assert.deepEqual([(await read())?.ticks, (await read())?.min.alive], [31, 0])
+    })
   })
 }

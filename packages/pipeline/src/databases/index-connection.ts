@@ -8,6 +8,8 @@ export type IndexConnection = {
   transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T>
   /** Whether the table exists; inside a transaction, also a table that this transaction has created. */
   hasTable(name: string, tx?: Transaction): Promise<boolean>
+  /** Whether the table has the column. */
+  hasColumn(table: string, column: string, tx?: Transaction): Promise<boolean>
   /** Holds the lock of this name, within the run, until the end of the transaction. */
   lock(name: string, tx: Transaction): Promise<void>
 }

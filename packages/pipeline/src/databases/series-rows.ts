@@ -13,7 +13,19 @@ export type SeriesRow = {
   readonly energy: number
   /** Cells by molecule type, without trailing zeros. */
   readonly cells: readonly number[]
+  /** Least and largest of a tick of the bucket; null: of one tick, or of a row of before these were kept. */
+  readonly extremes: SeriesExtremes | null
 }
+
+/** Figures of a tick. */
+export type TickFigures = {
+  readonly alive: number
+  readonly births: number
+  readonly deaths: number
+  readonly meanEnergy: number
+}
+
+export type SeriesExtremes = { readonly min: TickFigures; readonly max: TickFigures }
 
 /** Rows of the series, per tick and rolled up. Results are null or empty while the table does not exist. */
 export type SeriesRows = {
@@ -31,7 +43,14 @@ export type SeriesRows = {
   span(level: number): Promise<Span | null>
 }
 
-/** As the engines return it: the cells are JSON. */
-export type StoredSeries = Omit<SeriesRow, 'cells'> & { readonly cells: string }
+/** As the engines return it: the cells and the extremes are JSON. */
+export type StoredSeries = Omit<SeriesRow, 'cells' | 'extremes'> & {
+  readonly cells: string
+  readonly extremes: string | null
+}
 
-export const seriesOf = (row: StoredSeries): SeriesRow => ({ ...row, cells: JSON.parse(row.cells) })
+export const seriesOf = (row: StoredSeries): SeriesRow => ({
+  ...row,
+  cells: JSON.parse(row.cells),
+  extremes: row.extremes && JSON.parse(row.extremes),
+})

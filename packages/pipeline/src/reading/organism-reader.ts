@@ -11,6 +11,7 @@ import { unpack } from '../databases/packing.ts'
 import type { IndexedRange, NearestTicks } from '../databases/tick-blobs.ts'
 import { refuseUnknown, wholeNumber } from '../options.ts'
 import { Turns } from '../turns.ts'
+import { evenly } from './evenly.ts'
 import { KnownLineages } from './known-lineages.ts'
 import { nothingOf } from './nothing-of.ts'
 import type { LifePage, LifeQuery, LineagesAt, OrganismFacts, OrganismReader } from './run-index.ts'
@@ -201,14 +202,6 @@ function findOrganism(bytes: Uint8Array, id: number): Organism | undefined {
     if (readVitals(each).id === id) return decodeOrganism(each)
   }
   return undefined
-}
-
-/** Evenly sampled ticks, including the first and the last. */
-function evenly(from: number, to: number, limit: number): number[] {
-  if (from > to) return []
-  const count = Math.min(limit, to - from + 1)
-  const step = count === 1 ? 0 : (to - from) / (count - 1)
-  return Array.from({ length: count }, (_, index) => Math.round(from + index * step))
 }
 
 const factsOf = ({ id, parentId, birthTick, birthPosition, lineage, deathTick }: OrganismRow): OrganismFacts => ({

@@ -159,6 +159,18 @@ export type OrganismReader = {
   ): Promise<{ ancestors: readonly OrganismFacts[]; children: readonly OrganismFacts[] }>
 }
 
+/** Figures of one tick. */
+export type SeriesFigures = {
+  /** Organisms alive. */
+  readonly alive: number
+  /** Births. */
+  readonly births: number
+  /** Deaths. */
+  readonly deaths: number
+  /** Mean energy of an organism. */
+  readonly meanEnergy: number
+}
+
 /** One point of a time series: averages over `ticks` ticks from `tick` on; births and deaths are sums. */
 export type SeriesPoint = {
   /** First tick. */
@@ -175,14 +187,29 @@ export type SeriesPoint = {
   readonly meanEnergy: number
   /** Occupied cells by molecule type. */
   readonly cells: readonly number[]
+  /** Least of a tick. */
+  readonly min: SeriesFigures
+  /** Largest of a tick. */
+  readonly max: SeriesFigures
+}
+
+/** Selection of a time series. */
+export type SeriesQuery = TickQuery & {
+  /** Maximum number of points. */
+  readonly points?: number
+  /** Lineage whose organisms are counted (default: all organisms). */
+  readonly lineage?: number
 }
 
 /** Reads time series. */
 export type SeriesReader = {
   /** Range of indexed ticks, or null. */
   range(): Promise<IndexedRange | null>
-  /** At most `points` points (default 500) over the given range. */
-  read(query?: TickQuery & { readonly points?: number }): Promise<readonly SeriesPoint[]>
+  /**
+   * At most `points` points (default 500) over the given range. With `lineage`, of the organisms of that lineage: each
+   * point is then a sample of one tick, there are at most 500, and cells are not counted.
+   */
+  read(query?: SeriesQuery): Promise<readonly SeriesPoint[]>
 }
 
 /** Missing ticks of an indexer. */

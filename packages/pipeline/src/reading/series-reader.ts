@@ -4,7 +4,8 @@ import type { IndexedRange } from '../databases/tick-blobs.ts'
 import { refuseUnknown, wholeNumber } from '../options.ts'
 import { TOP_LEVEL } from '../series/levels.ts'
 import { coverSpan, planPoints, type TickSpan, toPoints } from '../series/points.ts'
-import type { SeriesPoint, SeriesReader, TickQuery } from './run-index.ts'
+import { readLineage } from './lineage-series.ts'
+import type { SeriesPoint, SeriesQuery, SeriesReader, TickQuery } from './run-index.ts'
 import { checkOrder } from './tick-query.ts'
 
 const DEFAULT_POINTS = 500
@@ -28,8 +29,8 @@ export class IndexedSeries implements SeriesReader {
     return { tickStart: span.first, tickEnd: span.last, ticks: rows.reduce((sum, { ticks }) => sum + ticks, 0) }
   }
 
-  async read(query: TickQuery & { readonly points?: number } = {}): Promise<readonly SeriesPoint[]> {
-    refuseUnknown(query, ['from', 'to', 'points'])
+  async read(query: SeriesQuery = {}): Promise<readonly SeriesPoint[]> {
+    refuseUnknown(query, ['from', 'to', 'points', 'lineage'])
     const points = wholeNumber('points', query.points ?? DEFAULT_POINTS, { min: 1, max: MOST_POINTS })
     const asked = askedSpan(query)
     checkOrder(query)
@@ -38,6 +39,10 @@ export class IndexedSeries implements SeriesReader {
     const span = { from: Math.max(asked.from, indexed.first), to: Math.min(asked.to, indexed.last) }
     if (span.from > span.to) return []
     const { samplingInterval, moleculeTypes } = metadata
+    if (query.lineage !== undefined) {
+      const lineage = wholeNumber('lineage', query.lineage, { min: 0 })
+      return await readLineage(this.#database, { ...span, points, lineage, samplingInterval })
+    }
     const plan = planPoints(span, points, samplingInterval)
     const pieces = coverSpan(span, plan.level, samplingInterval)
     const rows = await Promise.all(pieces.map(({ level, buckets }) => this.#database.series.read(level, buckets)))

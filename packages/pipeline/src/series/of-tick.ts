@@ -26,7 +26,7 @@ export function sumsOfTick({ tick, cells, organisms }: RawTick, samplingInterval
       if (Number.isFinite(vitals.energy)) energy = finite(energy + vitals.energy)
     }
   }
-  return { firstTick: tick, ticks: 1, alive, births, deaths, energy, cells: cellsByType(cells) }
+  return { firstTick: tick, ticks: 1, alive, births, deaths, energy, cells: cellsByType(cells), extremes: null }
 }
 
 function cellsByType(bytes: Uint8Array): number[] {

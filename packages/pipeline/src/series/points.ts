@@ -2,7 +2,7 @@ import type { Span } from '../databases/contiguous.ts'
 import type { SeriesRow } from '../databases/series-rows.ts'
 import type { SeriesPoint } from '../reading/run-index.ts'
 import { bucketSize, TOP_LEVEL } from './levels.ts'
-import { addUp } from './sums.ts'
+import { addUp, extremesOf } from './sums.ts'
 
 export type TickSpan = { readonly from: number; readonly to: number }
 
@@ -47,7 +47,8 @@ export function toPoints(rows: readonly SeriesRow[], { start, width }: PointPlan
 }
 
 function pointOf(rows: readonly SeriesRow[], types: number): SeriesPoint {
-  const { firstTick, ticks, alive, births, deaths, energy, cells } = addUp(rows)
+  const sums = addUp(rows)
+  const { firstTick, ticks, alive, births, deaths, energy, cells } = sums
   return {
     tick: firstTick,
     ticks,
@@ -56,5 +57,6 @@ function pointOf(rows: readonly SeriesRow[], types: number): SeriesPoint {
     deaths,
     meanEnergy: alive === 0 ? 0 : energy / alive,
     cells: Array.from({ length: Math.max(types, cells.length) }, (_, type) => (cells[type] ?? 0) / ticks),
+    ...extremesOf(sums),
   }
 }

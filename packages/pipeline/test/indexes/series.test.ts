@@ -28,6 +28,17 @@ function tickAt(runId: string, tick: number, interval = 1): Tick {
 
 /** Slow and plain. */
 function pointOf(ticks: readonly Tick[], interval: number): SeriesPoint {
+  const each = ticks.map(tick => meansOf([tick], interval))
+  const extreme = (choose: (...values: number[]) => number) => ({
+    alive: choose(...each.map(({ alive }) => alive)),
+    births: choose(...each.map(({ births }) => births)),
+    deaths: choose(...each.map(({ deaths }) => deaths)),
+    meanEnergy: choose(...each.map(({ meanEnergy }) => meanEnergy)),
+  })
+  return { ...meansOf(ticks, interval), min: extreme(Math.min), max: extreme(Math.max) }
+}
+
+function meansOf(ticks: readonly Tick[], interval: number): Omit<SeriesPoint, 'min' | 'max'> {
   const all = ticks.flatMap(({ tick, organisms }) => organisms.map(organism => ({ tick, organism })))
   const living = all.filter(({ organism }) => !organism.isDead)
   const isBirth = ({ tick, organism }: { tick: number; organism: Organism }) =>
@@ -47,7 +58,12 @@ function pointOf(ticks: readonly Tick[], interval: number): SeriesPoint {
 
 /** Sums of the same numbers in another order differ in their last bits. */
 const rounded = (points: readonly SeriesPoint[]): SeriesPoint[] =>
-  points.map(point => ({ ...point, meanEnergy: Number(point.meanEnergy.toFixed(6)) }))
+  points.map(point => ({ ...roundedEnergy(point), min: roundedEnergy(point.min), max: roundedEnergy(point.max) }))
+
+const roundedEnergy = <T extends { readonly meanEnergy: number }>(point: T): T => ({
+  ...point,
+  meanEnergy: Number(point.meanEnergy.toFixed(6)),
+})
 
 const scenario = fc.record({
   interval: fc.constantFrom(1, 1, 3, 10),

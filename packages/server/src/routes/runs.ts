@@ -24,7 +24,7 @@ const MOST_POINTS = 10_000
 /** Maximum number of runs per request with facts, each of which requires an open index. */
 const MOST_FACTS = 100
 /** Maximum bytes of a point of the series as JSON: its fields, and the cells of each molecule type. */
-const POINT_BYTES = 250
+const POINT_BYTES = 500
 const NUMBER_BYTES = 24
 export const RUN = `${API}/runs/:runId`
 
@@ -182,20 +182,29 @@ export const runRoutes = (context: Context): Route[] => [
     query: strict({
       ...TickQuerySchema,
       points: Type.Optional(Type.Integer({ minimum: 1, maximum: MOST_POINTS, default: 500 })),
+      lineage: Type.Optional(
+        Type.Integer({
+          minimum: 0,
+          maximum: Number.MAX_SAFE_INTEGER,
+          description: 'Only organisms of this lineage, in at most 500 samples of one tick each, without cells.',
+        }),
+      ),
     }),
     answers: {
       200: {
-        says: 'At most the requested number of points: means, except for births and deaths, which are sums',
+        says:
+          'At most the requested number of points: means, except for births and deaths, which are sums; min and max are ' +
+          'the least and the largest of a tick',
         content: strict({ points: Type.Array(SeriesPointSchema, { maxItems: MOST_POINTS }) }),
       },
     },
-    async handle({ params: { runId }, query: { from, to, points = 500 } }) {
+    async handle({ params: { runId }, query: { from, to, points = 500, lineage } }) {
       requireOrder({ from, to })
       const { answerBytes } = context.settings.limits
       return await context.runs.use(runId, async ({ index }) => {
         const types = (await index.metadata())?.moleculeTypes.length ?? 0
         const most = Math.max(1, Math.floor(answerBytes / (POINT_BYTES + types * NUMBER_BYTES)))
-        return { points: await index.series.read(given({ from, to, points: Math.min(points, most) })) }
+        return { points: await index.series.read(given({ from, to, lineage, points: Math.min(points, most) })) }
       })
     },
   }),

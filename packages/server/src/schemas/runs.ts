@@ -188,6 +188,13 @@ export const OrganismFactsSchema = share(
   }),
 )
 
+const Figures = strict({
+  alive: Type.Number(),
+  births: Type.Number(),
+  deaths: Type.Number(),
+  meanEnergy: Type.Number(),
+})
+
 export const SeriesPointSchema = strict({
   tick: Whole,
   ticks: Count,
@@ -196,6 +203,8 @@ export const SeriesPointSchema = strict({
   deaths: Type.Number(),
   meanEnergy: Type.Number(),
   cells: Type.Array(Type.Number(), { maxItems: 10_000, description: 'Number of cells by molecule type.' }),
+  min: Figures,
+  max: Figures,
 })
 
 export const TickQuerySchema = { from: Type.Optional(Tick), to: Type.Optional(Tick) }

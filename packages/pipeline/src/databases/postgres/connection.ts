@@ -87,6 +87,15 @@ export class PostgresConnection implements IndexConnection {
     return found.length > 0
   }
 
+  async hasColumn(table: string, column: string, tx?: Transaction): Promise<boolean> {
+    if (tx !== undefined) return (await tx.rows(POSTGRES.columnExists, table, column)).length > 0
+    const name = `${table}.${column}`
+    if (this.#tables.has(name)) return true
+    const found = await this.read(POSTGRES.columnExists, table, column)
+    if (found.length > 0) this.#tables.add(name)
+    return found.length > 0
+  }
+
   /** Each statement sees what was committed before it, so the next holder of the lock sees everything this one wrote. */
   async lock(name: string, tx: Transaction): Promise<void> {
     await tx.rows('select pg_advisory_xact_lock($1)', lockKey(`${this.schema}.${name}`))

@@ -23,6 +23,8 @@ export type Dialect = {
   readonly numbers: string
   /** Returns a row if a table with the name in the first parameter exists. */
   readonly tableExists: string
+  /** Returns a row if the table in the first parameter has the column in the second. */
+  readonly columnExists: string
   /** Additional statement for a new table whose column `data` holds compressed bytes. */
   readonly storeAsIs: (table: string) => readonly string[]
   /** Rows per `insert`: few large ones, or many small ones. */

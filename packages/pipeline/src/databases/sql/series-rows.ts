@@ -16,13 +16,14 @@ const table = ({ integer, real, withoutRowId }: Dialect): string => `
     deaths ${integer} not null,
     energy ${real} not null,
     cells text not null, -- JSON: by molecule type
+    extremes text, -- JSON: of the ticks of a bucket
     primary key (level, bucket)
   ) ${withoutRowId}`
 
 const insert = insertOf(
-  9,
+  10,
   values => `
-    insert into run.series (level, bucket, first_tick, ticks, alive, births, deaths, energy, cells)
+    insert into run.series (level, bucket, first_tick, ticks, alive, births, deaths, energy, cells, extremes)
     values ${values}
     on conflict (level, bucket) do update set
       first_tick = excluded.first_tick,
@@ -31,11 +32,14 @@ const insert = insertOf(
       births = excluded.births,
       deaths = excluded.deaths,
       energy = excluded.energy,
-      cells = excluded.cells`,
+      cells = excluded.cells,
+      extremes = excluded.extremes`,
 )
 
-const READ = `
-  select level, bucket, first_tick as "firstTick", ticks, alive, births, deaths, energy, cells
+/** The extremes came later than the table. */
+const read = (hasExtremes: boolean): string => `
+  select level, bucket, first_tick as "firstTick", ticks, alive, births, deaths, energy, cells,
+    ${hasExtremes ? 'extremes' : 'null as extremes'}
   from run.series
   where level = $1 and bucket between $2 and $3
   order by bucket`
@@ -59,6 +63,9 @@ export class StoredSeriesRows implements SeriesRows {
 
   async prepare(tx: Transaction): Promise<void> {
     await tx.run(table(this.#connection.dialect))
+    // An `alter table` that changes nothing still waits for all readers.
+    if (await this.#connection.hasColumn('series', 'extremes', tx)) return
+    await tx.run('alter table run.series add column extremes text')
   }
 
   /** Each statement sees what was committed before it, so the next holder of the lock sees everything this one wrote. */
@@ -77,11 +84,12 @@ export class StoredSeriesRows implements SeriesRows {
   }
 
   async readIn(tx: Transaction, level: number, { first, last }: Span): Promise<SeriesRow[]> {
-    return (await tx.rows<StoredSeries>(READ, level, first, last)).map(seriesOf)
+    return (await tx.rows<StoredSeries>(read(true), level, first, last)).map(seriesOf)
   }
 
   async read(level: number, { first, last }: Span): Promise<SeriesRow[]> {
-    return (await this.#read<StoredSeries>(READ, level, first, last)).map(seriesOf)
+    const sql = read(await this.#connection.hasColumn('series', 'extremes'))
+    return (await this.#read<StoredSeries>(sql, level, first, last)).map(seriesOf)
   }
 
   async span(level: number): Promise<Span | null> {
@@ -104,4 +112,5 @@ const valuesOf = (row: SeriesRow): SqlValue[] => [
   row.deaths,
   row.energy,
   JSON.stringify(row.cells),
+  row.extremes && JSON.stringify(row.extremes),
 ]

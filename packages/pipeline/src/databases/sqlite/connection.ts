@@ -88,6 +88,15 @@ export class SqliteConnection implements IndexConnection {
     return found.length > 0
   }
 
+  async hasColumn(table: string, column: string, tx?: Transaction): Promise<boolean> {
+    if (tx !== undefined) return (await tx.rows(SQLITE.columnExists, table, column)).length > 0
+    const name = `${table}.${column}`
+    if (this.#tables.has(name)) return true
+    const found = await this.read(SQLITE.columnExists, table, column)
+    if (found.length > 0) this.#tables.add(name)
+    return found.length > 0
+  }
+
   async transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
     this.#requireOpen()
     this.#nesting.check()

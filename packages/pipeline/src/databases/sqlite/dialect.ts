@@ -12,6 +12,7 @@ export const SQLITE: Dialect = {
   forUpdate: '',
   numbers: 'select value from json_each($1)',
   tableExists: "select 1 from sqlite_schema where type = 'table' and name = $1",
+  columnExists: 'select 1 from pragma_table_info($1) where name = $2',
   storeAsIs: () => [],
   // 1000 rows of 10 kB took 68 ms; binding many rows at once was no faster.
   rowsPerInsert: { large: 1, small: 1 },

@@ -27,6 +27,17 @@ export type SeriesPoint = {
   readonly deaths: number
   readonly meanEnergy: number
   readonly cells: readonly number[]
+  /** Least and largest of a tick. */
+  readonly min?: SeriesFigures
+  readonly max?: SeriesFigures
+}
+
+/** GET /runs/:r/series?lineage= gives samples of single ticks of one lineage, without cells. */
+export type SeriesFigures = {
+  readonly alive: number
+  readonly births: number
+  readonly deaths: number
+  readonly meanEnergy: number
 }
 
 /** GET /runs?facts=true&order=newest, and `newestRun` of the overview. */
