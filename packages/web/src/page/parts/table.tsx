@@ -17,7 +17,7 @@ export type Column<T> = {
   readonly sort?: string
 }
 
-export type Sorting = {
+type Sorting = {
   readonly by: string
   readonly direction: 'ascending' | 'descending'
   choose(sort: string): void

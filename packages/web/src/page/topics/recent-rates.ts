@@ -1,6 +1,6 @@
 /** Rates of the last five minutes for the sparklines of topics: one request, then the live figures. */
 
-export const STEP_MS = 10_000
+const STEP_MS = 10_000
 export const POINTS = 30
 
 type Known = { readonly slot: number; readonly values: readonly (number | null)[] }
