@@ -9,6 +9,8 @@ import type { GroupLive, Overview, TopicLive } from './shapes.ts'
  * After this long without an event the page shows that it is disconnected. The server sends `live` at least every 2 s.
  */
 const SILENT_MS = 5_000
+/** A stream that is not open by then is tried anew. */
+const OPEN_MS = 10_000
 const WAITS_MS = [1_000, 2_000, 4_000, 8_000, 15_000]
 /** A browser allows six connections per host on HTTP/1.1, so a hidden tab closes its stream. */
 const HIDDEN_MS = 10_000
@@ -37,13 +39,7 @@ type Connection = {
 
 export const connection = computed<Connection>(() => {
   const isSilent = now.value - lastSign.value > SILENT_MS
-  const state = isHidden.value
-    ? 'hidden'
-    : lastSign.value === 0
-      ? 'connecting'
-      : isConnected.value && !isSilent
-        ? 'live'
-        : 'lost'
+  const state = isHidden.value ? 'hidden' : lastSign.value === 0 ? 'connecting' : isSilent ? 'lost' : 'live'
   return { state, lastAt: lastSign.value, retryInMs: Math.max(0, retryAt.value - now.value) }
 })
 
@@ -104,9 +100,10 @@ let lastEventId = ''
 let waiting: (() => void)[] = []
 
 function heard(event: MessageEvent<string>): void {
+  if (event.type === 'hello') greeted(JSON.parse(event.data) as Hello)
   lastSign.value = Date.now()
   if (event.lastEventId !== '') lastEventId = event.lastEventId
-  if (frozen.value && event.type !== 'hello') {
+  if (frozen.value) {
     missedWhileFrozen.value++
     return
   }
@@ -115,6 +112,26 @@ function heard(event: MessageEvent<string>): void {
   waiting.push(() => {
     for (const handler of handlers.get(event.type) ?? []) handler(data)
   })
+}
+
+type Hello = { readonly version: string; readonly at: string }
+
+/** The stream is open: the server says who it is. Handled at once, so that a page that shows "live" knows its server. */
+function greeted(hello: Hello): void {
+  clearTimeout(timer)
+  const awayMs = Date.now() - lastSign.peek()
+  if (lastSign.peek() > 0 && awayMs > SILENT_MS) {
+    if (!wasHidden) tell(`Back after ${Math.round(awayMs / 1000)} s.`)
+    refreshed.value++
+  }
+  attempt = 0
+  wasHidden = false
+  setServerTime(hello.at)
+  version ??= hello.version
+  isOutdated.value = version !== hello.version
+  // Before it counts as connected: a stream that is connected and silent is given up.
+  lastSign.value = Date.now()
+  isConnected.value = true
 }
 
 function flush(): void {
@@ -131,18 +148,9 @@ function connect(): void {
   if (details.size > 0) url.searchParams.set('detail', [...details.keys()].join())
   const opened = new EventSource(url)
   source = opened
-  for (const event of handlers.keys()) opened.addEventListener(event, heard)
-  opened.onopen = () => {
-    const awayMs = Date.now() - lastSign.peek()
-    if (lastSign.peek() > 0 && awayMs > SILENT_MS) {
-      if (!wasHidden) tell(`Back after ${Math.round(awayMs / 1000)} s.`)
-      refreshed.value++
-    }
-    attempt = 0
-    wasHidden = false
-    isConnected.value = true
-    lastSign.value = Date.now()
-  }
+  // A host that has vanished answers nothing, not even with an error.
+  timer = setTimeout(lose, OPEN_MS)
+  for (const event of ['hello', ...handlers.keys()]) opened.addEventListener(event, heard)
   // A browser gives up for ever after an error response, so the page closes and reopens the stream itself.
   opened.onerror = () => lose()
 }
@@ -200,12 +208,6 @@ document.addEventListener('visibilitychange', () => {
 effect(() => {
   if (session.value) connect()
   else disconnect()
-})
-
-on<{ version: string; at: string }>('hello', hello => {
-  setServerTime(hello.at)
-  version ??= hello.version
-  isOutdated.value = version !== hello.version
 })
 
 /** The last id is too old, or from another server. A snapshot arrives by itself; other data is loaded again. */

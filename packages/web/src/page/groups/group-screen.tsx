@@ -1,11 +1,12 @@
-import { useRef } from 'preact/hooks'
+import { useEffect, useRef } from 'preact/hooks'
 import { topicAddress } from '../address.ts'
 import { clock, count, duration, rate, whole } from '../format.ts'
 import { at, get } from '../http.ts'
-import { overview, topicNamed } from '../live.ts'
+import { overview, topicNamed, watchInDetail } from '../live.ts'
 import { Fact, Facts } from '../parts/facts.tsx'
 import { useLoaded } from '../parts/load.ts'
 import { kindOfGroup, Mark } from '../parts/mark.tsx'
+import { OldAge } from '../parts/old-age.tsx'
 import { Empty, Loading } from '../parts/states.tsx'
 import { times } from '../preferences.ts'
 import type { GroupLive, TopicLive } from '../shapes.ts'
@@ -25,6 +26,7 @@ export function GroupScreen({ topic: topicName, group: groupName }: { topic: str
   const topic = topicNamed(topicName)
   const group = topic?.groups.find(each => each.group === groupName)
   const seen = useRef<{ topic: TopicLive; group: GroupLive; goneAt: number } | undefined>(undefined)
+  useEffect(() => watchInDetail(`topic:${topicName}`), [topicName])
   if (overview.value === undefined) return <Loading rows={8} />
   if (topic !== undefined && group !== undefined) seen.current = { topic, group, goneAt: 0 }
   if (seen.current === undefined)
@@ -72,7 +74,7 @@ function GroupView({ topic, group, blocked }: { topic: TopicLive; group: GroupLi
         </div>
         <GroupActions topic={topic} group={group} blocked={blocked} />
       </div>
-      <section class="panel" aria-label="Figures">
+      <section class="panel row spread" aria-label="Figures">
         <Facts>
           <Fact name="Lag" title={whole(group.lagMessages)}>
             {count(group.lagMessages)}{' '}
@@ -96,6 +98,7 @@ function GroupView({ topic, group, blocked }: { topic: TopicLive; group: GroupLi
           <Fact name="Members">{count(group.members)}</Fact>
           <Lost now={now.value.value} />
         </Facts>
+        <OldAge />
       </section>
       {!isGone && (
         <>

@@ -6,7 +6,7 @@ import { LoadedPanel } from '../parts/loaded-panel.tsx'
 import { ScrollBox } from '../parts/scroll-box.tsx'
 import type { Consumer, Member } from './group-shapes.ts'
 
-type Figures = { readonly processed: number; readonly failed: number; readonly p50: number; readonly p95: number }
+type Figures = { readonly processed: number; readonly failed: number; readonly p95: number }
 type Row = Member & { readonly figures: Figures | undefined }
 
 /** The consumers of the group, with their process, the messages they hold and the expiry. */
@@ -39,7 +39,6 @@ function figuresOf({ host, pid }: Member, consumers: readonly Consumer[]): Figur
   return {
     processed: sum(each => each.processed),
     failed: sum(each => each.failed),
-    p50: Math.max(...own.map(({ handler }) => handler.p50)),
     p95: Math.max(...own.map(({ handler }) => handler.p95)),
   }
 }
@@ -52,15 +51,12 @@ function MemberTable({ rows }: { rows: readonly Row[] }) {
           <tr>
             <th scope="col">Consumer</th>
             <th scope="col">Process</th>
-            <th scope="col" class="number">
-              In flight
-            </th>
-            <th scope="col">Until</th>
+            <th scope="col">In flight, until</th>
             <th scope="col" class="number">
               Done, failed
             </th>
             <th scope="col" class="number">
-              Handler p50, p95
+              Handler P95
             </th>
             <th scope="col">Since</th>
           </tr>
@@ -72,14 +68,18 @@ function MemberTable({ rows }: { rows: readonly Row[] }) {
                 {consumer.replaceAll(',', ', ')}
               </td>
               <td class="mono">{host === null ? <span class="muted">a client</span> : `${host}:${pid ?? '?'}`}</td>
-              <td class="number">{inFlight === null ? '–' : count(inFlight)}</td>
-              <td>{until === null ? <span class="muted">–</span> : <Until at={until} over="expired" />}</td>
+              <td>
+                {inFlight === null ? '–' : count(inFlight)}{' '}
+                {until !== null && (
+                  <span class="muted">
+                    <Until at={until} over="expired" />
+                  </span>
+                )}
+              </td>
               <td class="number">
                 {figures === undefined ? '–' : `${count(figures.processed)}, ${count(figures.failed)}`}
               </td>
-              <td class="number">
-                {figures === undefined ? '–' : `${duration(figures.p50)}, ${duration(figures.p95)}`}
-              </td>
+              <td class="number">{figures === undefined ? '–' : duration(figures.p95)}</td>
               <td>
                 <Age at={since} />
               </td>

@@ -165,7 +165,12 @@ function optionsOf(
     height: HEIGHT,
     padding: [10, 12, 0, 0],
     axes: [
-      { ...axis, space: 90, size: 28, values: (_, splits) => splits.map(each => timeOf(each).slice(0, 5)) },
+      {
+        ...axis,
+        space: 90,
+        size: 28,
+        values: (_, splits, _axis, _space, step) => splits.map(each => timeOf(each).slice(0, step < 60 ? 8 : 5)),
+      },
       { ...axis, size: 56, space: 36, values: (_, splits) => splits.map(text) },
     ],
     scales: { y: { range: (_, low, high) => [Math.min(0, low ?? 0), Math.max(1, (high ?? 1) * 1.08)] } },

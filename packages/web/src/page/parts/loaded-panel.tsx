@@ -1,6 +1,7 @@
 import type { ComponentChildren } from 'preact'
 import { useId } from 'preact/hooks'
 import type { Loaded } from './load.ts'
+import { OldAge } from './old-age.tsx'
 import { Failed, Loading } from './states.tsx'
 
 /** A panel that loads its own data: if that fails, only this panel fails. */
@@ -23,6 +24,7 @@ export function LoadedPanel<T>({
     <section class="panel stack" aria-labelledby={id}>
       <div class="row spread">
         <h2 id={id}>{title}</h2>
+        <OldAge />
         {aside}
       </div>
       {loaded.error.value !== undefined ? (
