@@ -42,6 +42,10 @@ export class LiveLook {
   readonly #ended = new AbortController()
   #wake = new AbortController()
   #latest: Looked | undefined
+  #looking: Promise<Looked> | undefined
+  #readAt = Number.NEGATIVE_INFINITY
+  #tookMs = 0
+  #healthTookMs = 0
   #attention: readonly Attention[] = [NOT_LOOKED_YET]
   #healthAt = Number.NEGATIVE_INFINITY
   #configs: ReadonlyMap<string, TopicConfig> = new Map()
@@ -70,8 +74,9 @@ export class LiveLook {
   async read(maxAgeMs = WATCHED_MS): Promise<Looked> {
     const { topics } = this.#settings
     if (topics === undefined) return { at: new Date(), stats: NOTHING, topics: [], attention: [], pipeline: null }
-    const latest = this.#latest
-    return latest !== undefined && Date.now() - latest.at.getTime() <= maxAgeMs ? latest : await this.#look(topics)
+    // By this process's clock: that of the database may be another. A read that takes long is not repeated for each caller.
+    const isFresh = performance.now() - this.#readAt <= Math.max(maxAgeMs, this.#tookMs * SHARE)
+    return this.#latest !== undefined && isFresh ? this.#latest : await this.#look(topics)
   }
 
   /** Does not wait for a read in progress: an unresponsive database would keep the server from closing. */
@@ -83,12 +88,11 @@ export class LiveLook {
   async #run(topics: Tidemark): Promise<void> {
     const { signal } = this.#ended
     while (!signal.aborted) {
-      const begun = performance.now()
       await this.#look(topics).catch(error => {
         this.#settings.logger.debug({ err: error }, 'the topics could not be looked at')
         this.#tellOfSilence()
       })
-      const tookMs = performance.now() - begun
+      const tookMs = this.#tookMs
       this.#wake = new AbortController()
       const rest = this.#watchers.size > 0 ? WATCHED_MS : UNWATCHED_MS
       const waiting = AbortSignal.any([signal, this.#wake.signal])
@@ -98,7 +102,25 @@ export class LiveLook {
     }
   }
 
-  async #look(topics: Tidemark): Promise<Looked> {
+  /** One at a time, shared by all who ask meanwhile. */
+  #look(topics: Tidemark): Promise<Looked> {
+    this.#looking ??= this.#lookNow(topics).finally(() => {
+      this.#looking = undefined
+    })
+    return this.#looking
+  }
+
+  async #lookNow(topics: Tidemark): Promise<Looked> {
+    const begun = performance.now()
+    try {
+      return await this.#readAll(topics)
+    } finally {
+      this.#readAt = performance.now()
+      this.#tookMs = this.#readAt - begun
+    }
+  }
+
+  async #readAll(topics: Tidemark): Promise<Looked> {
     const stats = await topics.admin.stats({ maxAge: 0, storageMaxAge: STORAGE_MS })
     if (Object.keys(stats.topics).some(topic => !this.#configs.has(topic)) || this.#isDue()) {
       this.#configs = new Map((await topics.admin.topics()).map(({ topic, config }) => [topic, config]))
@@ -128,12 +150,14 @@ export class LiveLook {
     for (const watcher of this.#watchers) watcher(looked)
   }
 
-  #isDue = (): boolean => performance.now() - this.#healthAt >= HEALTH_MS
+  #isDue = (): boolean => performance.now() - this.#healthAt >= Math.max(HEALTH_MS, this.#healthTookMs * SHARE)
 
   async #lookAtHealth(topics: readonly TopicLive[]): Promise<void> {
     if (!this.#isDue()) return
-    this.#healthAt = performance.now()
+    const begun = performance.now()
+    this.#healthAt = begun
     const { topics: health, pipeline } = await this.#health.look()
+    this.#healthTookMs = performance.now() - begun
     const isUnknown = this.#settings.topics !== undefined && health === undefined
     this.#attention = [
       ...(isUnknown ? [SILENT] : []),
