@@ -30,6 +30,7 @@ import { competingMaintenance } from './conformance/crash/maintenance.ts'
 import { poisonedProcesses } from './conformance/crash/poison.ts'
 import { deadGroupLoss } from './conformance/dead-group-loss.ts'
 import { deadGroups } from './conformance/dead-groups.ts'
+import { deadLetterErrors } from './conformance/dead-letter-errors.ts'
 import { fairSharing } from './conformance/fair-sharing.ts'
 import { fanOutBadInput } from './conformance/fan-out-bad-input.ts'
 import { figures } from './conformance/figures.ts'
@@ -60,6 +61,7 @@ import { outages } from './conformance/outages.ts'
 import { payloads } from './conformance/payloads.ts'
 import { poison } from './conformance/poison.ts'
 import { positions } from './conformance/positions.ts'
+import { previews } from './conformance/previews.ts'
 import { publishing } from './conformance/publishing.ts'
 import { pulling } from './conformance/pulling.ts'
 import { readers } from './conformance/readers.ts'
@@ -112,6 +114,7 @@ const SUITES = {
   consumers,
   deadGroupLoss,
   deadGroups,
+  deadLetterErrors,
   fairSharing,
   fanOutBadInput,
   figures,
@@ -142,6 +145,7 @@ const SUITES = {
   payloads,
   poison,
   positions,
+  previews,
   publishing,
   pulling,
   readers,

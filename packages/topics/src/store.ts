@@ -21,6 +21,8 @@ export type {
   DeadLetterQuery,
   DeadLetterSelection,
   DeadLetters,
+  LetterError,
+  LetterErrorQuery,
   RedrivenPage,
   Undeliverable,
 } from './stores/dead-letters.ts'
@@ -47,15 +49,26 @@ export type {
   TopicDescription,
   TopicFacts,
   TopicStatsRecord,
+  TopicStorage,
   UnsubscribedTopic,
 } from './stores/inspection.ts'
 export type { JobLock, JobRecord, Jobs } from './stores/jobs.ts'
+export {
+  type GroupMarks,
+  type LanesQuery,
+  type LanesRecord,
+  type LeaseMark,
+  type LogBucket,
+  positionsOf,
+  type RetryMark,
+} from './stores/lanes.ts'
 export {
   type ClaimRecord,
   type ClaimRequest,
   type ClaimResult,
   type ClaimsQuery,
   type Lease,
+  type LeaseHolder,
   type Leases,
   MOST_NAMED,
   type Nack,
@@ -77,6 +90,7 @@ export type {
   PublishedMessage,
   TailPage,
 } from './stores/log.ts'
+export { type MessageStateRecord, MOST_LETTERS_SEEN } from './stores/message-states.ts'
 export type { Diagnosis, Operator, SchemaVersions } from './stores/operator.ts'
 export { pieceAt, pieceCount } from './stores/pieces.ts'
 export { registerStore } from './stores/registry.ts'
@@ -93,8 +107,16 @@ export {
   type SubscriptionRef,
   type SubscriptionStatus,
 } from './stores/subscription-record.ts'
-export type { Resurrection, SubscriptionSettings, Subscriptions, Zombie } from './stores/subscriptions.ts'
+export type {
+  CountedRange,
+  RangeEnd,
+  ResetPreviewRecord,
+  Resurrection,
+  SubscriptionSettings,
+  Subscriptions,
+  Zombie,
+} from './stores/subscriptions.ts'
 export type { TopicRecord } from './stores/topic-record.ts'
-export type { Topics } from './stores/topics.ts'
+export type { ConfigPreviewRecord, Topics } from './stores/topics.ts'
 export type { CompletionQuery, MessageCompletion, ReferenceTracking } from './stores/tracking.ts'
 export { mergeTopicConfig, readTopicConfig, type StoredTopicConfig, type TopicConfig } from './topic-config.ts'

@@ -12,7 +12,7 @@ const BUCKETS_MS = 5_000
 const BUCKETS = 200
 
 /** A topic in detail: all of it to a new reader, then the groups that have changed. */
-export type TopicDetail = Omit<Lanes, 'buckets'> & {
+type TopicDetail = Omit<Lanes, 'buckets'> & {
   readonly topic: string
   /** Parts of the log; null if they are to be kept as they are. */
   readonly buckets: Lanes['buckets'] | null

@@ -70,7 +70,12 @@ export type RetryMark = {
   readonly attempt: number
 }
 
-/** Splits the ids from `low` to `high` into at most `buckets` parts of nearly equal size. Returns their first ids. */
+/**
+ * Splits the ids from `low` to `high` into at most `buckets` parts of nearly equal size. Returns their first ids.
+ *
+ * @example
+ * positionsOf(1, 100, 4) // [1, 26, 51, 76]
+ */
 export function positionsOf(low: number, high: number, buckets: number): number[] {
   const size = high - low + 1
   const count = Math.max(0, Math.min(buckets, size))
