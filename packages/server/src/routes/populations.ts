@@ -135,7 +135,7 @@ async function insideOf(
 }
 
 function columnsOf({ organisms, total, next }: SelectedOrganisms): object {
-  const column = <T>(valueOf: (organism: Organism) => T): T[] => organisms.map(valueOf)
+  const column = <T>(read: (organism: Organism) => T): T[] => organisms.map(read)
   const dimensions = organisms[0]?.position.length ?? 0
   return {
     id: column(({ id }) => id),

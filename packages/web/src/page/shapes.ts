@@ -125,73 +125,10 @@ export type GroupLane = {
   readonly deadLetters: readonly number[]
 }
 
-/** GET /topics/:topic/groups/:group/members → { members, next } */
-export type Member = {
-  readonly consumer: string
-  readonly host: string | null
-  readonly pid: number | null
-  readonly since: string | null
-  /** null: another process has consumers with the same names, so that they can't be distinguished. */
-  readonly inFlight: number | null
-  readonly until: string | null
-}
-
-/** POST /topics/:topic/groups/:group/reset/preview { to } */
-export type ResetPreview = {
-  readonly from: number
-  readonly to: number
-  readonly direction: 'back' | 'forward' | 'none'
-  /** Between the two positions: backward, they are redelivered; forward, they are never delivered. */
-  readonly messages: number
-  readonly atMost: boolean
-  /** Messages waiting for the group after the reset. */
-  readonly waiting: number
-  readonly first: { readonly id: number; readonly at: string; readonly key: string | null } | null
-  readonly last: { readonly id: number; readonly at: string; readonly key: string | null } | null
-  readonly inFlight: number
-  readonly retries: number
-}
-
 /** POST /topics/:topic/config/preview with the options of PUT /topics/:topic */
 export type ConfigPreview = {
   readonly changes: readonly { readonly setting: string; readonly from: unknown; readonly to: unknown }[]
   readonly mayRemove: number
-}
-
-/** GET /dead-letters/errors?topic&group → { errors, omitted, examined, complete } */
-export type DeadLetterError = {
-  readonly topic: string
-  readonly group: string
-  readonly fingerprint: string
-  /** Name and message, with numbers, ids and quoted text replaced by `<…>`. */
-  readonly error: string
-  readonly count: number
-  readonly firstAt: string
-  readonly lastAt: string
-  readonly sample: { readonly id: number; readonly key: string | null; readonly name: string; readonly message: string }
-  /** The last 60 minutes, the current one last. */
-  readonly perMinute: readonly number[]
-}
-
-/**
- * POST /topics/:topic/dead-letters/redrive { fingerprint?, group?, key?, since?, ids?, all?, dryRun? } → { redriven } & this;
- * POST …/discard → { discarded } & this. With `dryRun: true` nothing is done.
- */
-export type DeadLetterMatch = { readonly matching: number; readonly gone: number; readonly orphaned: number }
-
-/**
- * GET /topics/:topic/messages?payloadBytes=4096&decode=true answers { messages, next, searched }, where `searched` is
- * { first, last, kept, since } or null. GET /topics/:topic/messages/:id answers the message with `groups`:
- */
-export type MessageState = {
-  readonly group: string
-  readonly status: Status
-  /** settled: done or dead-lettered; the group has too many dead letters to look through. */
-  readonly state: 'done' | 'in-flight' | 'retry' | 'dead-letter' | 'waiting' | 'not-for-group' | 'settled'
-  readonly consumer: string | null
-  readonly until: string | null
-  readonly attempt: number | null
-  readonly deadLetter: number | null
 }
 
 /**
