@@ -104,6 +104,7 @@ export const SLOW_TESTS = [
   'server/test/runs.test',
   'server/test/security.test',
   'server/test/sessions.test',
+  'web/test/browser/',
   'testing/bundles/',
   'testing/getting-started.test',
   'testing/harness.test',

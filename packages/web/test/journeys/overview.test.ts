@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
-import { SKIPPED } from './browser.ts'
-import { isShownLive } from './screens.ts'
-import { fillTopics } from './seed.ts'
-import { useSite } from './site.ts'
+import { SKIPPED } from '../browser/browser.ts'
+import { isShownLive } from '../browser/screens.ts'
+import { fillTopics } from '../browser/seed.ts'
+import { useSite } from '../browser/site.ts'
 
 describe('the overview and what is around it', { skip: SKIPPED }, () => {
   const site = useSite()
