@@ -63,9 +63,9 @@ export function ServiceRow({
           )}
         </span>
         <span class="row service-controls">
-          <SpeedControl service={service} reload={reload} />
           <ServiceActions service={service} reload={reload} />
         </span>
+        <SpeedControl service={service} reload={reload} />
       </div>
       {isOpen && <Details service={service} />}
     </li>

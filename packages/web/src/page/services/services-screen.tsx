@@ -50,7 +50,7 @@ export function ServicesScreen({ service: chosen }: { service?: string }) {
       </div>
       {found.disk.paused && (
         <p class="banner inset" role="alert">
-          {found.disk.reason ?? 'The sources are paused until there is room on the disk.'}
+          The sources wait for {found.disk.reason ?? 'room on the disk'}.
         </p>
       )}
       {!isAnyKnown && <p class="warning">There is no service {chosen}. These are all:</p>}
@@ -107,7 +107,7 @@ function PipelineActions({ status, reload }: { status: PipelineStatus; reload():
 }
 
 /** "1.2 GB of 2.0 GB · full in 15 min" */
-function diskWords({ bytes: used, maxBytes, secondsLeft }: Disk): string {
+function diskWords({ bytes: used, maxBytes, secondsLeft, paused }: Disk): string {
   const size = maxBytes === null ? bytes(used) : `${bytes(used)} of ${bytes(maxBytes)}`
-  return secondsLeft === null ? size : `${size} · full in ${duration(secondsLeft * 1000)}`
+  return secondsLeft === null || paused ? size : `${size} · full in ${duration(secondsLeft * 1000)}`
 }

@@ -44,6 +44,7 @@ export function SpeedControl({ service, reload }: { service: Service; reload(): 
   const isOff = state === 'STOPPED' || state === 'ERROR'
   return (
     <span class="speed">
+      <span class="muted small">speed</span>
       <fieldset class="row segments">
         <legend class="offscreen">Speed of {name}</legend>
         {SPEEDS.map(([label, ticksPerSecond]) => (
