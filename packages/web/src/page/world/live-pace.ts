@@ -7,6 +7,9 @@ const CATCH_UP = 0.5
 /** Further off than this, it jumps. */
 const MOST_OFF_S = 6
 
+/** Ticks a second until the pace is known: whoever opens a world sees it move at once. */
+const ASSUMED = 25
+
 type Mark = { readonly tick: number; readonly atMs: number }
 
 /**
@@ -42,7 +45,8 @@ export class LivePace {
   tickAt(nowMs: number): number {
     const end = this.#marks.at(-1)
     if (end === undefined) return 0
-    const rate = this.perSecond(nowMs)
+    const isNew = this.#marks.length === 1 && nowMs - end.atMs < MEASURED_MS
+    const rate = isNew ? ASSUMED : this.perSecond(nowMs)
     const elapsed = Math.min(0.25, (nowMs - this.#lastMs) / 1000)
     this.#lastMs = nowMs
     const target = rate === 0 ? end.tick : end.tick + rate * ((nowMs - end.atMs) / 1000 - BEHIND_S)

@@ -93,7 +93,10 @@ export class RunState {
   setRange(range: Range | null): void {
     const before = this.range.peek()
     if (before?.tickEnd !== range?.tickEnd || before?.tickStart !== range?.tickStart) this.range.value = range
-    if (range !== null) this.pace.saw(range.tickEnd, performance.now())
+    if (range === null) return
+    this.pace.saw(range.tickEnd, performance.now())
+    // The player moves it from here on; without this the first picture would be of tick 0.
+    if (before === null && this.isLive.peek()) this.tick.value = this.near(this.pace.tickAt(performance.now()))
   }
 
   /** The nearest tick that can be there: within the range, on a sample. */
