@@ -34,6 +34,27 @@ begin
 end
 $$;
 
+-- What a group holds, at most `p_most` leases, the oldest first.
+create function tidemark_fn.lane_leases(s tidemark.subscription, p_most int) returns json
+language sql volatile as $$
+  select coalesce(json_agg(json_build_object('from', m.low, 'to', m.high, 'consumer', m.consumer,
+    'until', tidemark_fn.to_ms(m.deadline), 'attempt', m.attempt) order by m.claimed_at, m.token), '[]')
+  from (
+    select l.token, l.consumer, l.deadline, l.claimed_at, coalesce(r.low, l.first_id) as low,
+      coalesce(r.high, l.last_id) as high, coalesce(r.attempt, 1) as attempt
+    from tidemark.lease as l
+    left join lateral (
+      select min(x.id) as low, max(x.id) as high, max(x.attempts) as attempt
+      from tidemark.retry as x
+      where l.kind = 'retry' and x.token = l.token
+    ) as r on true
+    where l.subscription_id = (s).id and l.done_at is null and l.expired_at is null
+    order by l.claimed_at, l.token
+    limit p_most
+  ) as m
+  where m.low is not null
+$$;
+
 -- The log of a topic in buckets, and each of its groups with what it holds, retries and has given up, up to `p_most` of each.
 create function tidemark_fn.lanes(
   p_topic int, p_from bigint, p_to bigint, p_buckets int, p_limit int, p_most int, p_counted bigint,
@@ -56,24 +77,7 @@ begin
   buckets := tidemark_fn.log_buckets(p_topic, low, high, p_buckets);
   groups := (select d.groups from tidemark_fn.describe_json(array[p_topic], p_limit, p_counted) as d);
   select coalesce(json_object_agg(s.group_name, json_build_object(
-    'leases', (
-      select coalesce(json_agg(json_build_object('from', m.low, 'to', m.high, 'consumer', m.consumer,
-        'until', tidemark_fn.to_ms(m.deadline), 'attempt', m.attempt) order by m.claimed_at, m.token), '[]')
-      from (
-        select l.token, l.consumer, l.deadline, l.claimed_at, coalesce(r.low, l.first_id) as low,
-          coalesce(r.high, l.last_id) as high, coalesce(r.attempt, 1) as attempt
-        from tidemark.lease as l
-        left join lateral (
-          select min(x.id) as low, max(x.id) as high, max(x.attempts) as attempt
-          from tidemark.retry as x
-          where l.kind = 'retry' and x.token = l.token
-        ) as r on true
-        where l.subscription_id = s.id and l.done_at is null and l.expired_at is null
-        order by l.claimed_at, l.token
-        limit p_most
-      ) as m
-      where m.low is not null
-    ),
+    'leases', tidemark_fn.lane_leases(s, p_most),
     'waitingRetries', (
       select coalesce(json_agg(json_build_object('id', r.id, 'due', tidemark_fn.to_ms(r.due_at), 'attempt', r.attempts + 1)
         order by r.id), '[]')
@@ -100,6 +104,41 @@ begin
 end
 $$;
 
+-- A message that this group retries or has in flight. Without a state where it does neither.
+create function tidemark_fn.held_state(
+  s tidemark.subscription, p_id bigint, out state text, out consumer text, out until bigint, out attempt int
+)
+language plpgsql volatile
+set enable_seqscan = off
+set enable_bitmapscan = off
+set jit = off
+as $$
+declare
+  r tidemark.retry;
+  l tidemark.lease;
+begin
+  select * into r from tidemark.retry as x where x.subscription_id = s.id and x.id = p_id;
+  if found then
+    select * into l from tidemark.lease as x where x.token = r.token;
+    state := case when r.token is null then 'retry' else 'in-flight' end;
+    consumer := l.consumer;
+    until := tidemark_fn.to_ms(case when r.token is null then r.due_at else l.deadline end);
+    attempt := r.attempts + case when r.token is null then 1 else 0 end;
+    return;
+  end if;
+  select x.* into l from tidemark.lease as x
+  where x.subscription_id = s.id and x.done_at is null and x.expired_at is null and x.kind = 'page'
+    and p_id between x.first_id and x.last_id and exists (select from tidemark_fn.unsettled(s, x) as u where u.id = p_id)
+  limit 1;
+  if found then
+    state := 'in-flight';
+    consumer := l.consumer;
+    until := tidemark_fn.to_ms(l.deadline);
+    attempt := 1;
+  end if;
+end
+$$;
+
 -- Where a message stands in each group of its topic. Of a group's dead letters the newest `p_letters` are looked through: no index
 -- has the ids of their messages.
 create function tidemark_fn.message_states(p_topic int, p_id bigint, p_letters int)
@@ -114,8 +153,6 @@ as $$
 declare
   s tidemark.subscription;
   m record;
-  r tidemark.retry;
-  l tidemark.lease;
   letters bigint;
 begin
   select k.xid, k.created_at, k.required, k.completed into m
@@ -128,29 +165,9 @@ begin
   for s in select x.* from tidemark.subscription as x where x.topic_id = p_topic order by x.group_name collate "C" loop
     group_name := s.group_name;
     status := s.status;
-    consumer := null;
-    until := null;
-    attempt := null;
     dead_letter := null;
-    select * into r from tidemark.retry as x where x.subscription_id = s.id and x.id = p_id;
-    if found then
-      select * into l from tidemark.lease as x where x.token = r.token;
-      state := case when r.token is null then 'retry' else 'in-flight' end;
-      consumer := l.consumer;
-      until := tidemark_fn.to_ms(case when r.token is null then r.due_at else l.deadline end);
-      attempt := r.attempts + case when r.token is null then 1 else 0 end;
-      return next;
-      continue;
-    end if;
-    select x.* into l from tidemark.lease as x
-    where x.subscription_id = s.id and x.done_at is null and x.expired_at is null and x.kind = 'page'
-      and p_id between x.first_id and x.last_id and exists (select from tidemark_fn.unsettled(s, x) as u where u.id = p_id)
-    limit 1;
-    if found then
-      state := 'in-flight';
-      consumer := l.consumer;
-      until := tidemark_fn.to_ms(l.deadline);
-      attempt := 1;
+    select h.state, h.consumer, h.until, h.attempt into state, consumer, until, attempt from tidemark_fn.held_state(s, p_id) as h;
+    if state is not null then
       return next;
       continue;
     end if;
