@@ -1,7 +1,7 @@
 import type { Tidemark } from 'tidemark'
 import { metadataOf, ticksOf, type World } from '../../../server/test/worlds.ts'
 
-export const LAST_TICK = 12
+const LAST_TICK = 12
 
 /** Every screen of a server that was filled with what follows. */
 export const screensOf = (runId: string): string[] => [
