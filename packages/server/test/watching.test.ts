@@ -84,7 +84,7 @@ describe('messages over HTTP', () => {
     const nobody = await server.get(`${messages}?key=nobody`)
     assert.deepEqual([nobody.body.messages, nobody.body.next], [[], null])
     assert.deepEqual([nobody.body.searched.first, nobody.body.searched.last], [1, 3])
-    assert.ok(nobody.body.searched.kept >= 1 && nobody.body.searched.since)
+    assert.ok(nobody.body.searched.kept >= 3)
     const gone = await server.get(`${messages}/99`)
     assert.deepEqual([gone.status, gone.body.code], [404, 'TIDEMARK_NOT_FOUND'])
     assert.equal((await server.get(`${messages}/x`)).status, 400)

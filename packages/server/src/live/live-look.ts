@@ -17,6 +17,8 @@ const WATCHED_MS = 1_000
 const UNWATCHED_MS = 10_000
 /** Health checks cost more than reading positions. */
 const HEALTH_MS = 5_000
+/** A slow check rests for twice as long as it took, and no longer than this: somebody may be needed. */
+const LONGEST_REST_MS = 15_000
 /** Figures that require reading every log change slowly. */
 const STORAGE_MS = 10_000
 /** Reading takes at most a tenth of the time, however large the database is. */
@@ -75,7 +77,7 @@ export class LiveLook {
     const { topics } = this.#settings
     if (topics === undefined) return { at: new Date(), stats: NOTHING, topics: [], attention: [], pipeline: null }
     // By this process's clock: that of the database may be another. A read that takes long is not repeated for each caller.
-    const isFresh = performance.now() - this.#readAt <= Math.max(maxAgeMs, this.#tookMs * SHARE)
+    const isFresh = performance.now() - this.#readAt <= Math.max(maxAgeMs, Math.min(this.#tookMs * SHARE, HEALTH_MS))
     return this.#latest !== undefined && isFresh ? this.#latest : await this.#look(topics)
   }
 
@@ -150,7 +152,8 @@ export class LiveLook {
     for (const watcher of this.#watchers) watcher(looked)
   }
 
-  #isDue = (): boolean => performance.now() - this.#healthAt >= Math.max(HEALTH_MS, this.#healthTookMs * SHARE)
+  #isDue = (): boolean =>
+    performance.now() - this.#healthAt >= Math.max(HEALTH_MS, Math.min(this.#healthTookMs * 2, LONGEST_REST_MS))
 
   async #lookAtHealth(topics: readonly TopicLive[]): Promise<void> {
     if (!this.#isDue()) return

@@ -115,7 +115,12 @@ export const messageRoutes = (context: Context): Route[] => [
           toText: textOf(shown),
           cursorOf: ({ id }) => id,
           next: page.next,
-          more: { searched: page.examined && { ...page.examined, ...(await keptOf(context, topic)) } },
+          more: {
+            searched: page.examined && {
+              ...page.examined,
+              ...(await keptOf(context, topic, page.examined.last - page.examined.first + 1)),
+            },
+          },
         },
         answerBytes,
       )
@@ -184,10 +189,11 @@ const textOf = (shown: Shown): ((message: StoredMessage) => string) =>
   shown.payloadBytes === undefined && shown.decode === undefined ? toText : message => toShortText(message, shown)
 
 /** From the last look at all topics, which costs nothing more. */
-async function keptOf({ live }: Context, name: string): Promise<{ kept: number; since: Date | null }> {
+async function keptOf({ live }: Context, name: string, atLeast: number): Promise<{ kept: number; since: Date | null }> {
   const { topics } = await live.read()
   const found = topics.find(({ topic }) => topic === name)
-  return { kept: found?.kept ?? 0, since: found?.oldestAt ?? null }
+  // The look may be a little older than what was examined.
+  return { kept: Math.max(found?.kept ?? 0, atLeast), since: found?.oldestAt ?? null }
 }
 
 /** The number of an id; messageIds have no order that a client could know. */

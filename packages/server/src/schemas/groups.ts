@@ -63,6 +63,18 @@ export const Consumer = strict({
   reportedAt: Time,
 })
 
+/** Where a group stands, in whatever shows it. */
+export const GroupPosition = {
+  group: Type.String({ description: 'Name of the group; empty for a queue.' }),
+  status: Type.Enum(['ACTIVE', 'PAUSED', 'DEAD', 'CANCELLED']),
+  healthy: Type.Boolean(),
+  cursor: Type.Integer({ minimum: 0, description: 'Id up to which the group has claimed.' }),
+  watermark: Type.Integer({ minimum: 0, description: 'Id up to which the group has settled everything.' }),
+  lagMessages: Count,
+  lagMs: Type.Number(),
+  inFlight: Count,
+}
+
 export const Member = strict({
   consumer: Type.String({ description: 'Names of its consumers, joined by commas.' }),
   host: nullable(Type.String()),

@@ -1,6 +1,7 @@
 import { Type } from 'typebox'
 import { MOST_GROUPS } from '../live/overview.ts'
 import { Count, Id, nullable, strict, Time } from './common.ts'
+import { GroupPosition } from './groups.ts'
 import { share } from './shared.ts'
 
 const MOST_BUCKETS = 1_000
@@ -15,14 +16,7 @@ export const LanesQuery = strict({
 const GroupLane = share(
   'GroupLane',
   strict({
-    group: Type.String({ description: 'Name of the group; empty for a queue.' }),
-    status: Type.Enum(['ACTIVE', 'PAUSED', 'DEAD', 'CANCELLED']),
-    healthy: Type.Boolean(),
-    cursor: Type.Integer({ minimum: 0, description: 'Id up to which the group has claimed.' }),
-    watermark: Type.Integer({ minimum: 0, description: 'Id up to which the group has settled everything.' }),
-    lagMessages: Count,
-    lagMs: Type.Number(),
-    inFlight: Count,
+    ...GroupPosition,
     retryCount: Count,
     deadLetterCount: Count,
     leases: Type.Array(

@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import { MOST_ATTENTION } from '../live/attention.ts'
 import { MOST_GROUPS, MOST_TOPICS } from '../live/overview.ts'
 import { Count, nullable, strict, Time } from './common.ts'
-import { BackfillProgress } from './groups.ts'
+import { BackfillProgress, GroupPosition } from './groups.ts'
 import { RunFactsSchema } from './runs.ts'
 import { share } from './shared.ts'
 import { TopicConfig } from './topics.ts'
@@ -12,14 +12,7 @@ const Rate = Type.Number({ minimum: 0 })
 const GroupLive = share(
   'GroupLive',
   strict({
-    group: Type.String({ description: 'Name of the group; empty for a queue.' }),
-    status: Type.Enum(['ACTIVE', 'PAUSED', 'DEAD', 'CANCELLED']),
-    healthy: Type.Boolean(),
-    cursor: Type.Integer({ minimum: 0, description: 'Id up to which the group has claimed.' }),
-    watermark: Type.Integer({ minimum: 0, description: 'Id up to which the group has settled everything.' }),
-    lagMessages: Count,
-    lagMs: Type.Number(),
-    inFlight: Count,
+    ...GroupPosition,
     retries: Count,
     deadLetters: Count,
     consumedPerSecond: Rate,
