@@ -21,6 +21,7 @@ export function joinOrganisms(organisms: readonly Uint8Array[]): Uint8Array {
  * Encodes organisms as OrganismState messages, each with its length before it.
  *
  * @example
+ * await using opened = await openRunIndex('sqlite:./data/index', run)
  * const bytes = encodeOrganisms((await opened.organisms.at(500)) ?? [])
  */
 export function encodeOrganisms(organisms: readonly Organism[]): Uint8Array {

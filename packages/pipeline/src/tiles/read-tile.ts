@@ -8,6 +8,8 @@ import type { TilePlan } from './tile-plan.ts'
  * A picture of a tick, row by row: types as bytes, all other planes as 32-bit numbers. null: the tick is not indexed.
  *
  * @example
+ * await using opened = await openRunIndex('sqlite:./data/index', run)
+ * await using makers = new TileMakers()
  * const plan = planTile(metadata, { size: { width: 512, height: 512 }, plane: 'lineage', reduce: 'telling' })
  * const pixels = await readTile(opened, 500, plan, makers)
  */

@@ -28,8 +28,10 @@ type Waiting = { resolve(result: TileResult): void; reject(error: Error): void }
  * world of 600 000 cells takes 30 ms, in which nobody else would be answered.
  *
  * @example
+ * await using opened = await openRunIndex('sqlite:./data/index', run)
  * await using makers = new TileMakers()
- * const pixels = await readTile(opened, 500, planTile(metadata, request), makers)
+ * const plan = planTile(metadata, { size: { width: 512, height: 512 }, plane: 'type', reduce: 'telling' })
+ * const pixels = await readTile(opened, 500, plan, makers)
  */
 export class TileMakers implements AsyncDisposable {
   readonly #threads: TileThread[]

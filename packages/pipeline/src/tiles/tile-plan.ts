@@ -16,7 +16,9 @@ export type TileRequest = {
   readonly region?: Region
   /** Maximum width and height in pixels. A pixel is never less than a cell. */
   readonly size: { readonly width: number; readonly height: number }
+  /** What a pixel shows. */
   readonly plane: TilePlane
+  /** Which of several cells it shows. */
   readonly reduce: TileReduction
   /** On a torus: a region may cross the edges, and have coordinates beyond them. */
   readonly wrap?: boolean
@@ -26,25 +28,33 @@ export type TileRequest = {
 
 /** A part of one dimension, and the pixels it is drawn on. */
 export type TileAxis = {
+  /** Distance in flat indexes between neighbours. */
   readonly stride: number
   /** Cells of the whole dimension. */
   readonly length: number
+  /** First cell of the part. */
   readonly from: number
+  /** Cells of the part. */
   readonly cells: number
+  /** Pixels of the part. */
   readonly pixels: number
 }
 
 /** How a tile is rendered: plain data, so that it can be sent to a thread. */
 export type TilePlan = {
+  /** Dimension across. */
   readonly x: TileAxis
   /** A world of one dimension is a single row. */
   readonly y: TileAxis
+  /** Other dimensions, with one coordinate each. */
   readonly fixed: readonly TileAxis[]
   /** Number of cells of the world. */
   readonly worldSize: number
   /** Significance of each molecule type; 0: none. */
   readonly ranks: readonly number[]
+  /** What a pixel shows. */
   readonly plane: TilePlane
+  /** Which of several cells it shows. */
   readonly reduce: TileReduction
 }
 

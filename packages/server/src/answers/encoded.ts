@@ -11,7 +11,7 @@ const LEVELS = { zstd: 3, br: 4, gzip: 4 } as const
  * The first encoding that the client accepts. Scripts can't decompress any of them, and on plain HTTP Chromium accepts
  * gzip only.
  */
-export const ENCODINGS = ['zstd', 'br', 'gzip'] as const
+const ENCODINGS = ['zstd', 'br', 'gzip'] as const
 export type Encoding = (typeof ENCODINGS)[number]
 
 export const chooseEncoding = (acceptEncoding: string | undefined): Encoding | undefined =>

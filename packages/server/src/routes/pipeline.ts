@@ -1,11 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { PipelineStatus, StartReport } from '@tidemark/pipeline'
+import type { PipelineGraph, PipelineStatus, StartReport } from '@tidemark/pipeline'
 import { Type } from 'typebox'
 import type { Context } from '../context.ts'
 import { ServiceStartError, StepTimeoutError } from '../errors.ts'
 import { httpWords, withoutPaths } from '../problems/http-words.ts'
 import { API, type Route, route } from '../route.ts'
 import { Empty, nullable, strict } from '../schemas/common.ts'
+import { GraphSchema } from '../schemas/live.ts'
 import {
   PipelineStatusSchema,
   ServiceParams,
@@ -31,6 +32,23 @@ export const pipelineRoutes = (context: Context): Route[] => [
     answers: { 200: { says: 'Status of the pipeline', content: PipelineStatusSchema } },
     async handle() {
       return statusJson(await context.pipeline.look())
+    },
+  }),
+
+  route({
+    method: 'GET',
+    path: `${API}/pipeline/graph`,
+    tag,
+    name: 'pipelineGraph',
+    role: 'read',
+    summary: 'Get the pipeline as it flows: services, what lies between them, and how fast data passes',
+    answers: { 200: { says: 'The graph, at most a second old', content: GraphSchema } },
+    async handle({ reply }) {
+      const { pipeline: configured } = context
+      const { pipeline } = await context.live.read()
+      reply.header('cache-control', 'no-store')
+      // Without topics nobody measures how fast it flows.
+      return pipeline ?? withoutRates(configured.graph())
     },
   }),
 
@@ -187,6 +205,11 @@ export const pipelineRoutes = (context: Context): Route[] => [
     },
   }),
 ]
+
+const withoutRates = ({ nodes, edges }: PipelineGraph): object => ({
+  nodes,
+  edges: edges.map(edge => ({ ...edge, perSecond: null, backlog: 0 })),
+})
 
 const VERBS = { stop: 'Stop', pause: 'Pause', resume: 'Resume' } as const
 

@@ -135,7 +135,7 @@ async function insideOf(
 }
 
 function columnsOf({ organisms, total, next }: SelectedOrganisms): object {
-  const column = <T>(read: (organism: Organism) => T): T[] => organisms.map(read)
+  const column = <T>(valueIn: (organism: Organism) => T): T[] => organisms.map(valueIn)
   const dimensions = organisms[0]?.position.length ?? 0
   return {
     id: column(({ id }) => id),

@@ -3,7 +3,7 @@ import type { Problem } from '../problems/problem.ts'
 import type { FrameStep } from './frame-ticks.ts'
 
 /** Kinds of records in the stream. */
-export const FRAME_KINDS = { key: 0, xor: 1, gap: 2, end: 3, problem: 4 } as const
+const FRAME_KINDS = { key: 0, xor: 1, gap: 2, end: 3, problem: 4 } as const
 
 /** Every Nth frame is complete, so that a reader can begin there. */
 export const KEY_EVERY = 30

@@ -52,7 +52,7 @@ const Attention = share(
   }),
 )
 
-const Graph = share(
+export const GraphSchema = share(
   'PipelineGraph',
   strict({
     nodes: Type.Array(
@@ -88,7 +88,7 @@ export const OverviewSchema = share(
     topics: Type.Array(TopicLive, { maxItems: MOST_TOPICS }),
     omitted: Type.Integer({ minimum: 0, description: 'Number of topics that are left out.' }),
     attention: Type.Array(Attention, { maxItems: MOST_ATTENTION }),
-    pipeline: nullable(Graph),
+    pipeline: nullable(GraphSchema),
     newestRun: nullable(RunFactsSchema),
   }),
 )

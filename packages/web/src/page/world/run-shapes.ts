@@ -33,7 +33,7 @@ export type SeriesPoint = {
 }
 
 /** GET /runs/:r/series?lineage= gives samples of single ticks of one lineage, without cells. */
-export type SeriesFigures = {
+type SeriesFigures = {
   readonly alive: number
   readonly births: number
   readonly deaths: number
