@@ -4,6 +4,7 @@ import { describe, it } from 'node:test'
 import type { BrowserContext, Page } from 'playwright-core'
 import { SKIPPED } from '../browser/browser.ts'
 import { ENGINES } from '../browser/engines.ts'
+import { faultsOf } from '../browser/faults.ts'
 import { isShownLive } from '../browser/screens.ts'
 import { useSite } from '../browser/site.ts'
 
@@ -27,6 +28,8 @@ for (const engine of ENGINES) {
     it('begins with a token, keeps to its role, changes it and ends', async () => {
       await prepare()
       const page = await site.visit(place, { expected: REFUSED })
+      await page.getByLabel('Token').waitFor()
+      assert.deepEqual(await faultsOf(page), [], 'the login')
       await enter(page, 'wrong-token')
       await page.getByRole('alert').filter({ hasText: 'not known' }).waitFor()
       await enter(page, READ)
