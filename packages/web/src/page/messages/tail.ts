@@ -27,7 +27,9 @@ export function useTail(topic: string, filter: Filter, start: readonly StoredMes
     const mine = new Follower(start)
     follower.value = mine
     shown.value = mine.now
-    const close = listen(topic, mine.lastId, {
+    // Nothing was there: what is published until the stream is open is new as well.
+    const isEmpty = filter.key === null && filter.type === null && filter.since === null && filter.from === null
+    const close = listen(topic, mine.lastId ?? (isEmpty ? 0 : undefined), {
       message: message => {
         if (!matches(message, filter)) return
         if (mine.add(message))
