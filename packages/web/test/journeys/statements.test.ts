@@ -39,7 +39,8 @@ describe('the statements that watching costs', () => {
     const detailed = await measured(50, 'topic:orders')
     assert.ok(one - none <= 3.5, `${one} with one, ${none} with nobody`)
     assert.ok(fifty - one <= 1, `${fifty} with fifty, ${one} with one`)
-    assert.ok(detailed - detailedOne <= 1.5, `${detailed} with fifty in detail, ${detailedOne} with one`)
+    // A busy machine looks less often, so the two differ a little; fifty looks of their own would be four hundred.
+    assert.ok(detailed - detailedOne <= 4, `${detailed} with fifty in detail, ${detailedOne} with one`)
     assert.ok(detailedOne - none <= 11, `${detailedOne} in detail, ${none} with nobody`)
   })
 })
