@@ -30,7 +30,7 @@ for (const thread of [false, true]) {
       await using world = await simulated(thread, folder.path)
       const status = async () => (await world.get(SERVICE)).body
       await until(async () => (await status()).metrics.tick === 1, { what: 'its first tick' })
-      assert.deepEqual((await status()).speed, { ticksPerSecond: 0.001 })
+      assert.deepEqual((await status()).speed, { ticksPerSecond: 0.001, configured: 0.001 })
       const first = await world.post(`${SERVICE}/step`, { ticks: 5 })
       assert.deepEqual([first.status, first.body], [200, { from: 1, to: 6, ticks: 5 }], first.text)
       const both = await Promise.all([3, 4].map(ticks => world.post(`${SERVICE}/step`, { ticks })))
@@ -51,13 +51,18 @@ for (const thread of [false, true]) {
       await using world = await simulated(thread, folder.path)
       const status = async () => (await world.get(SERVICE)).body
       const faster = await world.post(`${SERVICE}/speed`, { ticksPerSecond: 500 })
-      assert.deepEqual([faster.status, faster.body.speed], [200, { ticksPerSecond: 500 }], faster.text)
+      assert.deepEqual(
+        [faster.status, faster.body.speed],
+        [200, { ticksPerSecond: 500, configured: 0.001 }],
+        faster.text,
+      )
       await until(async () => (await status()).metrics.tick > 20, { what: 'it to run' })
       assert.deepEqual((await world.post(`${SERVICE}/speed`, { ticksPerSecond: null })).body.speed, {
         ticksPerSecond: null,
+        configured: 0.001,
       })
       await world.post(`${SERVICE}/restart`)
-      assert.deepEqual((await status()).speed, { ticksPerSecond: null })
+      assert.deepEqual((await status()).speed, { ticksPerSecond: null, configured: 0.001 })
       await world.post(`${SERVICE}/stop`)
       const stopped = await world.post(`${SERVICE}/step`, { ticks: 1 })
       assert.deepEqual([stopped.status, stopped.body.code], [409, 'TIDEMARK_SERVICE_NOT_RUNNING'])

@@ -17,6 +17,8 @@ export type ServiceState = 'STOPPED' | 'STARTING' | 'RUNNING' | 'WAITING' | 'PAU
 export type ServiceSpeed = {
   /** Maximum ticks per second; null: unlimited. */
   readonly ticksPerSecond: number | null
+  /** Maximum ticks per second in the configuration; null: unlimited. */
+  readonly configured: number | null
 }
 
 /** Ticks that were made one by one. */

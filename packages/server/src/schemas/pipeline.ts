@@ -33,7 +33,10 @@ export const ServiceStatusSchema = share(
     ),
     speed: nullable(
       strict(
-        { ticksPerSecond: nullable(Type.Number({ description: 'Maximum; null: unlimited.' })) },
+        {
+          ticksPerSecond: nullable(Type.Number({ description: 'Maximum; null: unlimited.' })),
+          configured: nullable(Type.Number({ description: 'Maximum in the configuration; null: unlimited.' })),
+        },
         { description: 'Speed of a simulation; null for other services.' },
       ),
     ),

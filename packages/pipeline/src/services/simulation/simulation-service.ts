@@ -166,7 +166,7 @@ export class SimulationService extends Service {
   }
 
   protected override get speed(): ServiceSpeed {
-    return { ticksPerSecond: this.#ticksPerSecond }
+    return { ticksPerSecond: this.#ticksPerSecond, configured: this.#options.ticksPerSecond ?? null }
   }
 
   override async setSpeed(ticksPerSecond: number | null): Promise<void> {

@@ -18,7 +18,7 @@ export type Service = {
   readonly metrics: Metrics
   readonly bindings: readonly { readonly binding: string; readonly name: string; readonly metrics: Metrics }[]
   /** Of a simulation; null for other services. */
-  readonly speed?: { readonly ticksPerSecond: number | null } | null
+  readonly speed?: { readonly ticksPerSecond: number | null; readonly configured: number | null } | null
   readonly errors: readonly ServiceFailure[]
 }
 

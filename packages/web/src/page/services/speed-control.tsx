@@ -4,17 +4,7 @@ import { at, write } from '../http.ts'
 import { tell } from '../notices.ts'
 import { GuardedButton } from '../parts/guarded-button.tsx'
 import type { Service } from './service-shapes.ts'
-
-/** "1" is the speed of the default pipeline, which the eye can follow. */
-const NORMAL = 25
-
-const SPEEDS: readonly (readonly [label: string, ticksPerSecond: number | null])[] = [
-  ['¼', NORMAL / 4],
-  ['1', NORMAL],
-  ['4', NORMAL * 4],
-  ['16', NORMAL * 16],
-  ['∞', null],
-]
+import { speedsOf } from './speeds.ts'
 
 type Made = { readonly from: number; readonly to: number }
 
@@ -40,14 +30,15 @@ export function SpeedControl({ service, reload }: { service: Service; reload(): 
       const { to } = await write<Made>('POST', `${place}/step`, { ticks: 1 }, { timeoutMs: 40_000 })
       tell(`Made tick ${whole(to)}. ${name} is paused.`)
     })
-  const isOther = SPEEDS.every(([, each]) => each !== speed.ticksPerSecond)
+  const speeds = speedsOf(speed.configured)
+  const isOther = speeds.every(([, each]) => each !== speed.ticksPerSecond)
   const isOff = state === 'STOPPED' || state === 'ERROR'
   return (
     <span class="speed">
       <span class="muted small">speed</span>
       <fieldset class="row segments">
         <legend class="offscreen">Speed of {name}</legend>
-        {SPEEDS.map(([label, ticksPerSecond]) => (
+        {speeds.map(([label, ticksPerSecond]) => (
           <GuardedButton
             key={label}
             needs="admin"
