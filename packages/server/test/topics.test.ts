@@ -273,10 +273,16 @@ describe('dead letters', () => {
     assert.equal((await server.post(`${letters}/redrive`, {})).status, 400)
     assert.deepEqual((await server.post(`${letters}/redrive`, { ids: [next] })).body, {
       redriven: 1,
+      matching: 1,
       gone: 0,
       orphaned: 0,
     })
-    assert.deepEqual((await server.post(`${letters}/discard`, { errorName: 'SmtpError' })).body, { discarded: 1 })
+    assert.deepEqual((await server.post(`${letters}/discard`, { errorName: 'SmtpError' })).body, {
+      discarded: 1,
+      matching: 1,
+      gone: 0,
+      orphaned: 0,
+    })
     assert.deepEqual((await server.get(letters)).body, { deadLetters: [], next: null })
   })
 })

@@ -5,7 +5,16 @@ import { type IndexDatabase, openIndex } from '../../src/index.ts'
 // Inside: the simulation step by step, without the service that paces and encodes it.
 import { createSimulation, type Simulation } from '../../src/sources/simulation/simulation.ts'
 
-const SETTINGS = { seed: 'whole', shape: [16, 16], startedAt: 1_760_000_000_000 }
+/** The default configuration has options of its own for each of these. */
+const SETTINGS = {
+  seed: 'whole',
+  shape: [16, 16],
+  startedAt: 1_760_000_000_000,
+  organisms: 4,
+  energyPerCell: 16,
+  growth: 0.8,
+  mutationRate: 0.05,
+}
 const SIMULATION = 'TIDEMARK_PIPELINE__SERVICES__SIMULATION__'
 const INDEXERS = ['DUMMY', 'ENVIRONMENT', 'ORGANISM', 'SERIES'].map(
   name => `TIDEMARK_PIPELINE__SERVICES__${name}_INDEXER__`,
@@ -25,6 +34,10 @@ export const SMALL_AND_FAST: Settings = {
   [`${SIMULATION}SEED`]: SETTINGS.seed,
   [`${SIMULATION}SHAPE`]: JSON.stringify(SETTINGS.shape),
   [`${SIMULATION}STARTED_AT`]: String(SETTINGS.startedAt),
+  [`${SIMULATION}ORGANISMS`]: String(SETTINGS.organisms),
+  [`${SIMULATION}ENERGY_PER_CELL`]: String(SETTINGS.energyPerCell),
+  [`${SIMULATION}GROWTH`]: String(SETTINGS.growth),
+  [`${SIMULATION}MUTATION_RATE`]: String(SETTINGS.mutationRate),
   [`${SIMULATION}TICKS_PER_SECOND`]: '10000',
   [`${SIMULATION}SAVE_INTERVAL`]: '100ms',
   [`${PERSISTENCE}MAX_BATCH_SIZE`]: '20',
