@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { Readable } from 'node:stream'
 import type { FastifyInstance } from 'fastify'
 import { BodyTimeoutError, NestingError } from './errors.ts'
+import { exactJson } from './exact-json.ts'
 import type { Limits } from './limits.ts'
 import type { RouteConfig } from './route.ts'
 
@@ -13,7 +14,8 @@ export function takeBodies(app: FastifyInstance, limits: Limits): void {
     const text = String(body)
     if (text === '') return done(null, undefined)
     if (isNestedDeeper(text, limits.nesting)) return done(new NestingError(limits.nesting))
-    parseJson(request, text, done)
+    const { exactNumbers = false } = request.routeOptions.config as RouteConfig
+    parseJson(request, text, exactNumbers ? (error, body) => done(error, error ? body : exactJson(text, body)) : done)
   })
   app.addHook('preParsing', (request, reply, payload, done) => {
     // Streamed bodies check their own timeout: only silence counts there.

@@ -45,6 +45,8 @@ export type Route<P extends TSchema = TSchema, Q extends TSchema = TSchema, B ex
   readonly body?: B
   /** Content types beside JSON that the handler reads as a stream. */
   readonly streamedBody?: readonly string[]
+  /** Numbers in its body are passed on as they are written, for payloads that are only stored. */
+  readonly exactNumbers?: true
   readonly answers: { readonly [status: number]: Answer }
   /** Statuses of problems specific to the route. */
   readonly problems?: readonly number[]
@@ -65,6 +67,7 @@ export const route = <P extends TSchema, Q extends TSchema, B extends TSchema>(g
 export type RouteConfig = {
   /** Whether the handler reads the body itself and checks its timeout. */
   readonly streamedBody?: boolean
+  readonly exactNumbers?: boolean
   /** undefined: there is no such route. */
   readonly access?: Access
   readonly scope?: 'topic' | 'some' | 'all'
@@ -102,6 +105,7 @@ function addTo(app: FastifyInstance, given: Route): void {
     },
     config: {
       ...(streamedBody && { streamedBody: true }),
+      ...(given.exactNumbers && { exactNumbers: true }),
       access: given.role,
       scope: given.scope ?? (path.includes('/:topic') ? 'topic' : 'all'),
       operation: given.name,

@@ -125,6 +125,23 @@ describe('messages', () => {
     assert.deepEqual([noDay.status, noDay.body.code], [400, 'TIDEMARK_CONFIG'])
   })
 
+  it('keep numbers that a double would round, as they are written', async () => {
+    await using server = await serve()
+    const numbers = '[12345678901234567890,-9007199254740993,0.12345678901234567890,1e400,1E5,3]'
+    const message = `{"payload":{"at":[${numbers}],"text":"12345678901234567890"},"key":"k"}`
+    const headers = { 'content-type': 'application/json' }
+    const publish = (path: string, raw: string) =>
+      server.call('POST', `/api/v1/topics/exact/messages${path}`, { raw, headers })
+    assert.equal((await publish('', message)).status, 201)
+    assert.equal((await publish('/batch', `{"messages":[${message},{"payload":18446744073709551616}]}`)).status, 201)
+    const { text } = await server.get('/api/v1/topics/exact/messages')
+    assert.equal(text.split(`{"at":[${numbers}],"text":"12345678901234567890"}`).length, 3, text)
+    assert.match(text, /"payload":18446744073709551616\b/)
+    const wrong = await publish('', '{"payload":1,"key":12345678901234567890}')
+    assert.deepEqual([wrong.status, wrong.body.errors[0].path], [400, 'body/key'])
+    assert.equal((await publish('', '{"payload":{"__proto__":12345678901234567890}}')).status, 400)
+  })
+
   it('are published all or not at all', async () => {
     await using server = await serve()
     await server.tm.configureTopic('work', { maxMessageBytes: 100 })

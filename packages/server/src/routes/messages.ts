@@ -36,6 +36,7 @@ export const messageRoutes = (context: Context): Route[] => [
     summary: 'Publish a message; it is stored when the request succeeds',
     params: TopicParams,
     body: MessageGiven,
+    exactNumbers: true,
     answers: { 201: { says: 'The stored message', content: Published } },
     problems: [409, 507],
     async handle({ params: { topic }, body, reply }) {
@@ -53,6 +54,7 @@ export const messageRoutes = (context: Context): Route[] => [
     summary: 'Publish messages in one transaction',
     params: TopicParams,
     body: MessagesGiven,
+    exactNumbers: true,
     answers: {
       201: { says: 'The stored messages', content: strict({ published: Type.Array(Published, { maxItems: 10_000 }) }) },
     },

@@ -33,6 +33,23 @@ for (const engine of ENGINES) {
       assert.equal(await page.locator('.shell.stale').count(), 0)
     })
 
+    it('says in a banner since when the server is gone, after a minute', async () => {
+      await site.tm.configureTopic('orders', { semantics: 'pub-sub' })
+      await using server = await startServerProcess(site.databaseUrl)
+      const page = await site.open(`${server.url}/topics`, { expected: AWAY })
+      await isShownLive(page)
+      await server.kill()
+      await page.locator('.connection', { hasText: /last .* retrying/ }).waitFor()
+      assert.equal(await page.locator('.banner').count(), 0)
+      await page.clock.install()
+      await page.clock.fastForward(61_000)
+      await page.locator('.banner', { hasText: /has not answered since \d\d:\d\d:\d\d/ }).waitFor()
+      await page.clock.resume()
+      await server.restart()
+      await isShownLive(page)
+      assert.equal(await page.locator('.banner').count(), 0)
+    })
+
     it('offers to reload when a server of another version answers, and never does it alone', async () => {
       const older = await startProxy(site.url)
       after(() => older.server.close())

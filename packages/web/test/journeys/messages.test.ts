@@ -36,6 +36,32 @@ for (const engine of ENGINES) {
       await inspector.locator('pre', { hasText: 'small' }).waitFor()
     })
 
+    it('of 300 kB show their beginning, and all of it when asked', async () => {
+      await site.tm.configureTopic('middling', { semantics: 'pub-sub' })
+      await site.tm.publish('middling', { text: 'y'.repeat(300_000), end: 'the very end' })
+      const page = await site.visit('/topics/middling/messages?m=1')
+      const inspector = page.locator('.inspector')
+      await inspector.getByText('The first 4 kB are shown.').waitFor()
+      assert.ok(((await inspector.locator('pre').textContent()) ?? '').length < 5_000)
+      await inspector.getByRole('button', { name: /^Load all 300(\.\d)?\s?kB/ }).click()
+      await inspector.locator('pre', { hasText: 'the very end' }).waitFor()
+      assert.ok(((await inspector.locator('pre').textContent()) ?? '').length > 300_000)
+    })
+
+    it('are stored digit for digit as they are typed', async () => {
+      await site.tm.configureTopic('exact', { semantics: 'pub-sub' })
+      const page = await site.visit('/topics/exact/messages')
+      await isShownLive(page)
+      await page.getByRole('button', { name: 'Publish', exact: true }).click()
+      const dialog = page.getByRole('dialog')
+      await dialog.getByLabel('Payload, as JSON').fill('{"id": 12345678901234567890, "e": 1e400}')
+      await dialog.getByRole('button', { name: 'Publish' }).click()
+      await page.locator('tbody tr', { hasText: '12345678901234567890' }).click()
+      await page.locator('.inspector pre', { hasText: /"id": 12345678901234567890,\s+"e": 1e400/ }).waitFor()
+      const { messages } = await site.tm.admin.browse('exact')
+      assert.equal(messages[0]?.payload, '{"id":12345678901234567890,"e":1e400}')
+    })
+
     it('show a key and headers full of markup as they are', async () => {
       await site.tm.configureTopic('markup', { semantics: 'pub-sub' })
       await site.tm.publish('markup', { [MARKUP]: MARKUP }, { key: MARKUP, headers: { note: MARKUP } })
