@@ -85,6 +85,8 @@ export type Graph = { readonly nodes: readonly GraphNode[]; readonly edges: read
 export type Overview = {
   readonly at: string
   readonly topics: readonly TopicLive[]
+  /** Number of topics that are left out. */
+  readonly omitted: number
   readonly attention: readonly Attention[]
   readonly pipeline: Graph | null
   readonly newestRun: RunFacts | null

@@ -18,7 +18,7 @@ describe('the overview and what is around it', { skip: SKIPPED }, () => {
 
   it('says what needs somebody, with the way there, and shows topics and groups without a pipeline', async () => {
     const page = await site.visit('/')
-    const needs = page.locator('.attention li', { hasText: 'billing has 5 dead letters' })
+    const needs = page.locator('.attention li', { hasText: 'billing has 5 dead letters “Error: card <…> declined”' })
     await needs.waitFor()
     await page.locator('.topic-flow li', { hasText: 'orders' }).getByRole('link', { name: /audit/ }).waitFor()
     await page.getByText('Topics 1 · Groups 3').waitFor()

@@ -1,15 +1,19 @@
 import { groupAddress, runAddress, topicAddress } from '../address.ts'
+import type { ErrorKinds } from '../dead-letters/letter-shapes.ts'
 import { plural, whole } from '../format.ts'
 import { Resurrect } from '../groups/group-actions.tsx'
-import { at, write } from '../http.ts'
+import { at, get, write } from '../http.ts'
 import { topicNamed } from '../live.ts'
 import { Age, atNow } from '../parts/age.tsx'
 import { ActionButton } from '../parts/confirm.tsx'
+import { useLoaded } from '../parts/load.ts'
 import { Mark } from '../parts/mark.tsx'
 import type { Attention } from '../shapes.ts'
+import { textOf } from './letters-in-words.ts'
 
 /** What needs attention, most urgent first, each with what can be done about it. */
 export function AttentionList({ attention }: { attention: readonly Attention[] }) {
+  const kinds = useErrorKinds(attention)
   if (attention.length === 0)
     return (
       <section class="panel needs">
@@ -25,7 +29,7 @@ export function AttentionList({ attention }: { attention: readonly Attention[] }
         {attention.map(each => (
           <li key={keyOf(each)}>
             <Mark kind={each.severity} word={each.severity === 'bad' ? 'urgent' : 'warning'}>
-              <span class="attention-text">{each.text}</span>
+              <span class="attention-text">{textOf(each, kinds)}</span>
             </Mark>
             <span class="muted small attention-age">{each.since !== null && <Age at={each.since} />}</span>
             <Action each={each} />
@@ -34,6 +38,19 @@ export function AttentionList({ attention }: { attention: readonly Attention[] }
       </ul>
     </section>
   )
+}
+
+/** Asked only while there are dead letters, and again when their number changes. */
+function useErrorKinds(attention: readonly Attention[]): ErrorKinds | undefined {
+  const letters = attention.filter(({ kind }) => kind === 'dead-letters')
+  const loaded = useLoaded(
+    signal =>
+      letters.length === 0
+        ? Promise.resolve(undefined)
+        : get<ErrorKinds>('/dead-letters/errors', { signal }).catch(() => undefined),
+    [letters.map(({ topic, group, count }) => `${topic}/${group} ${count}`).join()],
+  )
+  return loaded.value.value
 }
 
 /** Figures in a text change; a row that the user is about to press stays the same. */

@@ -1,14 +1,25 @@
 import { useMemo, useRef } from 'preact/hooks'
 import { topicAddress } from '../address.ts'
 import { bytes, count, rate, whole } from '../format.ts'
+import { get } from '../http.ts'
 import { overview } from '../live.ts'
+import { useLoaded } from '../parts/load.ts'
 import { type Kind, kindOfService, SHAPES } from '../parts/mark.tsx'
+import { Sparkline } from '../parts/sparkline.tsx'
 import { useWidth } from '../parts/use-width.ts'
+import type { PipelineStatus } from '../services/service-shapes.ts'
 import type { Graph, GraphEdge, Overview } from '../shapes.ts'
 import { dotsFor } from './dot-rate.ts'
 import { Dots } from './dots.tsx'
+import { FlowMemory } from './flow-memory.ts'
 import { layoutOf, NODE, type Placed, type Way } from './layout.ts'
 import { mainFlow } from './main-flow.ts'
+import { figuresOf, NO_FIGURES, type NodeFigures } from './node-figures.ts'
+
+const REFRESH_MS = 2_000
+
+/** Also while another screen is shown. */
+const memory = new FlowMemory()
 
 /** The pipeline as a flow: dots move along a line at its real rate, and the width of a line shows its backlog. */
 export function Flow({ graph: whole }: { graph: Graph }) {
@@ -17,6 +28,10 @@ export function Flow({ graph: whole }: { graph: Graph }) {
   const room = useWidth(place).value
   const shape = `${graph.nodes.map(({ id }) => id).join()} ${graph.edges.length} ${room}`
   const layout = useMemo(() => layoutOf(graph, Math.max(280, room)), [shape])
+  const status = useLoaded(signal => get<PipelineStatus>('/pipeline', { signal }), [], REFRESH_MS).value.value
+  const figures = useMemo(() => (status === undefined ? NO_FIGURES : figuresOf(status)), [status])
+  const between = graph.nodes.filter(({ kind }) => kind === 'topic' || kind === 'queue')
+  memory.add(overview.value?.at ?? '', new Map(between.map(({ id }) => [id, fastest(id, graph.edges)])))
   const nodeOf = new Map(graph.nodes.map(node => [node.id, node]))
   const edgeOf = new Map(graph.edges.map(edge => [nameOf(edge), edge]))
   return (
@@ -29,7 +44,12 @@ export function Flow({ graph: whole }: { graph: Graph }) {
             ))}
           </svg>
           {layout.nodes.map(node => (
-            <Node key={node.id} node={{ ...node, ...(nodeOf.get(node.id) ?? node) }} edges={graph.edges} />
+            <Node
+              key={node.id}
+              node={{ ...node, ...(nodeOf.get(node.id) ?? node) }}
+              edges={graph.edges}
+              figures={figures}
+            />
           ))}
         </>
       )}
@@ -62,12 +82,13 @@ function Edge({ way: { path, label }, edge }: { way: Way; edge: GraphEdge }) {
   )
 }
 
-function Node({ node, edges }: { node: Placed; edges: readonly GraphEdge[] }) {
+function Node({ node, edges, figures }: { node: Placed; edges: readonly GraphEdge[]; figures: NodeFigures }) {
   const found = overview.value
   const fill =
     node.kind === 'queue' ? (edges.find(({ from, to }) => from === node.id || to === node.id)?.fill ?? null) : null
   const kind = kindOf(node)
-  const says = saysOf(node, fill, fastest(node, edges), found)
+  const says = saysOf(node, fill, fastest(node.id, edges), found, figures)
+  const rates = memory.of(node.id)
   return (
     <a
       class={`flow-node flow-${node.kind} flow-is-${kind}${fill !== null && fill > 0.9 ? ' flow-full' : ''}`}
@@ -76,6 +97,11 @@ function Node({ node, edges }: { node: Placed; edges: readonly GraphEdge[] }) {
       title={node.name}
     >
       {fill !== null && <span class="flow-fill" style={{ width: `${fill * 100}%` }} />}
+      {rates.length > 1 && (
+        <span class="flow-spark" aria-hidden="true">
+          <Sparkline values={rates} says="" />
+        </span>
+      )}
       <span class="flow-name truncate">{node.name}</span>{' '}
       <span class="flow-says truncate">
         <svg width="12" height="12" viewBox="0 0 12 12" class="flow-mark" aria-hidden="true">
@@ -100,14 +126,25 @@ function kindOf({ kind, state, healthy }: Placed): Kind {
   return healthy || state === 'ERROR' ? kindOfService(state ?? '') : 'warning'
 }
 
-const fastest = ({ id }: Placed, edges: readonly GraphEdge[]): number =>
+const fastest = (id: string, edges: readonly GraphEdge[]): number =>
   Math.max(0, ...edges.filter(({ from, to }) => from === id || to === id).map(({ perSecond }) => perSecond ?? 0))
 
-function saysOf(node: Placed, fill: number | null, perSecond: number, found: Overview | undefined): string {
+function saysOf(
+  node: Placed,
+  fill: number | null,
+  perSecond: number,
+  found: Overview | undefined,
+  { ticks, sizes }: NodeFigures,
+): string {
   const moved = perSecond > 0 ? `${rate(perSecond)}/s` : ''
+  const tick = ticks.get(node.id)
+  if (node.kind === 'service' && tick !== undefined)
+    return `${whole(tick)}\u202ft · ${node.state === 'RUNNING' && moved !== '' ? moved : (node.state ?? '').toLowerCase()}`
   if (node.kind === 'service')
     return node.state === 'RUNNING' && moved !== '' ? moved : (node.state ?? '').toLowerCase().replaceAll('_', ' ')
   if (fill !== null) return `queue · ${Math.round(fill * 100)} %`
+  const size = sizes.get(node.id)
+  if (size !== undefined) return `${node.kind} · ${bytes(size)}`
   if (node.kind === 'index' && found?.newestRun?.bytes != null) return `index · ${bytes(found.newestRun.bytes)}`
   if (node.kind === 'topic') {
     const kept = topicsOf(node.name, found).reduce((sum, topic) => sum + topic.kept, 0)

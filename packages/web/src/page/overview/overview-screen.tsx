@@ -20,7 +20,7 @@ export function OverviewScreen() {
           <Flow graph={found.pipeline} />
         </section>
       )}
-      {found.topics.length === 0 ? <NoTopics /> : <TopicFlow topics={found.topics} />}
+      {found.topics.length === 0 ? <NoTopics /> : <TopicFlow topics={found.topics} omitted={found.omitted} />}
     </div>
   )
 }

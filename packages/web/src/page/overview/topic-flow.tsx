@@ -1,5 +1,6 @@
 import { groupAddress, topicAddress } from '../address.ts'
 import { count, duration, rate, whole } from '../format.ts'
+import { LeftOut } from '../parts/left-out.tsx'
 import { kindOfGroup, Mark } from '../parts/mark.tsx'
 import { Sparkline, trend } from '../parts/sparkline.tsx'
 import type { GroupLive, TopicLive } from '../shapes.ts'
@@ -11,7 +12,7 @@ const MOST_GROUPS = 8
 const STREAM = 'M2 8H94'
 
 /** Active topics, busiest first: incoming messages flow on to their groups. */
-export function TopicFlow({ topics }: { topics: readonly TopicLive[] }) {
+export function TopicFlow({ topics, omitted }: { topics: readonly TopicLive[]; omitted: number }) {
   const busy = topics
     .filter(({ groups, kept }) => groups.length > 0 || kept > 0)
     .toSorted(
@@ -26,9 +27,11 @@ export function TopicFlow({ topics }: { topics: readonly TopicLive[] }) {
       <div class="row spread">
         <h2 id="topics">Topics</h2>
         <a href="/topics">
-          Topics {whole(topics.length)} · Groups {whole(groups)}
+          Topics {whole(topics.length + omitted)} · Groups {whole(groups)}
+          {omitted > 0 && '+'}
         </a>
       </div>
+      <LeftOut omitted={omitted} shown={topics.length} />
       {busy.length === 0 && <p class="muted">No topic has messages or groups yet.</p>}
       <ul class="topic-flow">
         {busy.map(topic => (

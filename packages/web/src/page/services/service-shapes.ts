@@ -29,6 +29,11 @@ export type Disk = {
   readonly secondsLeft: number | null
   readonly paused: boolean
   readonly reason: string | null
+  readonly parts: readonly {
+    readonly name: string
+    readonly kind: 'storage' | 'index' | 'topics' | 'states'
+    readonly bytes: number
+  }[]
 }
 
 export type PipelineStatus = {

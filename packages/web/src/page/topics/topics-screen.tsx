@@ -4,6 +4,7 @@ import { bytes, count, rate, whole } from '../format.ts'
 import { overview } from '../live.ts'
 import { Age } from '../parts/age.tsx'
 import { GroupMarks } from '../parts/group-marks.tsx'
+import { LeftOut } from '../parts/left-out.tsx'
 import { Sparkline, trend } from '../parts/sparkline.tsx'
 import { Empty, Loading } from '../parts/states.tsx'
 import { type Column, Table } from '../parts/table.tsx'
@@ -32,6 +33,7 @@ export function TopicsScreen() {
       {found.topics.length > 0 && (
         <Tools words={words} sorted={sorted} shown={shown.length} all={found.topics.length} />
       )}
+      <LeftOut omitted={found.omitted} shown={found.topics.length} />
       {found.topics.length === 0 ? (
         <Empty
           title="No topics yet"
