@@ -181,6 +181,7 @@ export const DeadLetter = share(
   'DeadLetter',
   strict({
     ...StoredFields,
+    logId: Type.Integer({ minimum: 1, description: 'Id of the message in the log; `id` is that of the dead letter.' }),
     group: Type.String(),
     attempts: Count,
     error: strict(Failure),

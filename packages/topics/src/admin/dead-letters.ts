@@ -15,6 +15,8 @@ import { readTime } from './time.ts'
 export type DeadLetterMessage = Omit<StoredMessage, 'id'> & {
   /** Id of the dead letter, also for `after` of the next page. */
   readonly id: number
+  /** Id of the message in the log. */
+  readonly logId: number
   /** Name of the group; empty for a queue. */
   readonly group: string
   /** Number of attempts. */
@@ -297,5 +299,6 @@ const toMessage = (topic: TopicRecord, { id, message, deadAt, ...letter }: DeadL
   ...letter,
   ...toStoredMessage(topic, message),
   id,
+  logId: message.id,
   deadAt: new Date(deadAt),
 })

@@ -103,6 +103,7 @@ export function settling({ stores, shared }: ConformanceStores): void {
             topic: 'orders',
             group: 'mail',
             messageId: ref.messageId,
+            logId: ref.id,
             key: 'customer-3',
             type: 'json',
             headers: { trace: '42' },

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import type { Page } from 'playwright-core'
+import { until } from '../../../../testing/until.ts'
 import { SKIPPED } from '../browser/browser.ts'
 import { isShownLive } from '../browser/screens.ts'
 import { useSite } from '../browser/site.ts'
@@ -46,6 +47,35 @@ describe('with the keyboard alone', { skip: SKIPPED }, () => {
     await page.keyboard.press('Enter')
     await page.locator('.mark', { hasText: 'active' }).first().waitFor()
     await group.stop()
+  })
+
+  it('one selects dead letters with x, and reads which message each is', async () => {
+    await site.tm.configureTopic('mails', { semantics: 'pub-sub', maxAttempts: 1 })
+    const group = site.tm.consumerGroup<{ isBad: boolean }>('mails', 'smtp')
+    group.addConsumer('one', async ({ payload }) => {
+      if (payload.isBad) throw new Error('mailbox full')
+    })
+    await group.start({ from: 'now' })
+    for (const isBad of [false, false, true, true]) await site.tm.publish('mails', { isBad })
+    await until(async () => (await site.tm.admin.deadLetters('mails')).length === 2, { what: 'both to fail' })
+    await group.stop()
+    const page = await site.visit('/dead-letters')
+    await page.locator('.error-kind').waitFor()
+    await page.keyboard.press('j')
+    await page.keyboard.press('Enter')
+    await page.locator('.letter').nth(1).waitFor()
+    assert.match(await page.locator('.letter-name').first().innerText(), /\b3\b/)
+    await page.keyboard.press('j')
+    await page.keyboard.press('x')
+    await page.getByText('1 selected', { exact: true }).waitFor()
+    await page.keyboard.press('j')
+    await page.keyboard.press('x')
+    await page.getByText('2 selected', { exact: true }).waitFor()
+    await page.keyboard.press('x')
+    await page.getByText('1 selected', { exact: true }).waitFor()
+    await page.keyboard.press('Enter')
+    await page.locator('.letter-body').getByRole('link', { name: '4' }).click()
+    await page.waitForURL('**/topics/mails/messages?m=4')
   })
 
   it('every stop of the tab key can be seen', async () => {

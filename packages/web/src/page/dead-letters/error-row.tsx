@@ -18,7 +18,7 @@ export function ErrorRow({ kind, isOpen, reload }: { kind: ErrorKind; isOpen: bo
     else pushQuery({ error: fingerprint })
   }
   return (
-    <li class="panel error-kind">
+    <li class="panel error-kind" data-row>
       <div class="error-line">
         <button type="button" class="plain error-name" aria-expanded={isOpen} onClick={toggle}>
           <span class="twist" aria-hidden="true">

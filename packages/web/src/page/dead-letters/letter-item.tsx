@@ -1,4 +1,5 @@
 import { useSignal } from '@preact/signals'
+import { topicAddress } from '../address.ts'
 import { copy } from '../copy.ts'
 import { bytes } from '../format.ts'
 import { LongText } from '../messages/long-text.tsx'
@@ -27,7 +28,7 @@ export function LetterItem({
   const isOpen = useSignal(false)
   const waits = waitsOf(letter.history)
   return (
-    <li class="letter">
+    <li class="letter" data-row>
       <div class="letter-line">
         <input
           type="checkbox"
@@ -46,7 +47,9 @@ export function LetterItem({
           <span class="twist" aria-hidden="true">
             {isOpen.value ? '▾' : '▸'}
           </span>
-          <span class="mono">{letter.id}</span>
+          <span class="mono" title={`Message ${letter.logId}, dead letter ${letter.id}`}>
+            {letter.logId}
+          </span>
           <span class="mono truncate letter-key" title={letter.key ?? undefined}>
             {letter.key ?? '–'}
           </span>
@@ -89,8 +92,11 @@ function Opened({ letter }: { letter: Letter }) {
       <section class="stack tight" aria-label="Payload">
         <div class="row spread">
           <span class="muted small">
-            {letter.type} · {bytes(sizeOf(letter))} · published <Age at={letter.createdAt} /> · messageId{' '}
-            <span class="mono">{letter.messageId}</span>
+            {letter.type} · {bytes(sizeOf(letter))} · published <Age at={letter.createdAt} /> · message{' '}
+            <a class="mono" href={`${topicAddress(letter.topic)}/messages?m=${letter.logId}`}>
+              {letter.logId}
+            </a>{' '}
+            · messageId <span class="mono">{letter.messageId}</span> · dead letter <span class="mono">{letter.id}</span>
           </span>
           <span class="row">
             {view !== undefined && (

@@ -21,6 +21,9 @@ export type Attempt = {
 }
 
 export type Letter = StoredMessage & {
+  readonly topic: string
+  /** Id of the message in the log; `id` is that of the letter. */
+  readonly logId: number
   readonly group: string
   readonly attempts: number
   readonly error: { readonly name: string; readonly message: string }

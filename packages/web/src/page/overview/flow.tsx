@@ -94,7 +94,7 @@ function Node({ node, edges, figures }: { node: Placed; edges: readonly GraphEdg
       class={`flow-node flow-${node.kind} flow-is-${kind}${fill !== null && fill > 0.9 ? ' flow-full' : ''}`}
       href={hrefOf(node, found)}
       style={{ left: `${node.x}px`, top: `${node.y}px`, width: `${node.width}px`, height: `${NODE.height}px` }}
-      title={node.name}
+      title={`${node.kind} ${node.name}`}
     >
       {fill !== null && <span class="flow-fill" style={{ width: `${fill * 100}%` }} />}
       {rates.length > 1 && (
@@ -144,7 +144,7 @@ function saysOf(
     return node.state === 'RUNNING' && moved !== '' ? moved : (node.state ?? '').toLowerCase().replaceAll('_', ' ')
   if (fill !== null) return `queue · ${Math.round(fill * 100)} %`
   const size = sizes.get(node.id)
-  if (size !== undefined) return `${node.kind} · ${bytes(size)}`
+  if (size !== undefined) return bytes(size)
   if (node.kind === 'index' && found?.newestRun?.bytes != null) return `index · ${bytes(found.newestRun.bytes)}`
   if (node.kind === 'topic') {
     const kept = topicsOf(node.name, found).reduce((sum, topic) => sum + topic.kept, 0)
