@@ -62,6 +62,16 @@ for (const engine of ENGINES) {
       assert.equal(messages[0]?.payload, '{"id":12345678901234567890,"e":1e400}')
     })
 
+    it('have their filters in two lines on a phone', async () => {
+      await site.tm.configureTopic('phone', { semantics: 'pub-sub' })
+      await site.tm.publish('phone', { n: 1 }, { key: 'one' })
+      const page = await site.visit('/topics/phone/messages?key=one', { width: 360, height: 740 })
+      await page.getByRole('button', { name: 'Clear' }).waitFor()
+      const box = await page.locator('.message-filters').boundingBox()
+      assert.ok(box !== null && box.height <= 110, `${box?.height} px`)
+      assert.deepEqual(await sticksOut(page), [])
+    })
+
     it('show a key and headers full of markup as they are', async () => {
       await site.tm.configureTopic('markup', { semantics: 'pub-sub' })
       await site.tm.publish('markup', { [MARKUP]: MARKUP }, { key: MARKUP, headers: { note: MARKUP } })

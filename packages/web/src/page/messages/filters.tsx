@@ -10,7 +10,7 @@ export function Filters({ filter, types }: { filter: Filter; types: readonly str
   const choices = [...new Set([...types, ...(filter.type === null ? [] : [filter.type])])]
   return (
     <form
-      class="row filters"
+      class="row filters message-filters"
       aria-label="Filter messages"
       onSubmit={event => {
         event.preventDefault()
@@ -22,9 +22,16 @@ export function Filters({ filter, types }: { filter: Filter; types: readonly str
         <option value="newest">newest first</option>
         <option value="oldest">oldest first</option>
       </select>
-      <label class="row">
+      <label class="row filter-key">
         <span class="muted">key</span>
-        <input type="search" class="mono" spellcheck={false} value={filter.key ?? ''} onChange={change('key')} />
+        <input
+          type="search"
+          class="mono"
+          placeholder="any"
+          spellcheck={false}
+          value={filter.key ?? ''}
+          onChange={change('key')}
+        />
       </label>
       <label class="row">
         <span class="muted">type</span>
@@ -37,7 +44,7 @@ export function Filters({ filter, types }: { filter: Filter; types: readonly str
           ))}
         </select>
       </label>
-      <label class="row">
+      <label class="row filter-since">
         <span class="muted">since</span>
         <input type="datetime-local" step="1" value={filter.since ?? ''} onChange={change('since')} />
       </label>
