@@ -87,6 +87,11 @@ export class TopicRegistry {
     return found
   }
 
+  /** As the database has it now. Never creates one. */
+  async find(name: string): Promise<TopicRecord> {
+    return await this.#read(checkName('topic', name), false)
+  }
+
   async configure(name: string, given: Partial<TopicConfig>): Promise<TopicRecord> {
     checkName('topic', name)
     return this.#remember(await this.#store.topics.configure(name, given))

@@ -14,6 +14,28 @@ export async function findTopic(runtime: Runtime, name: string): Promise<TopicRe
   return record
 }
 
+/**
+ * For reads that repeat several times a second: the topic is looked up once in five seconds, not each time. `read` checks
+ * that it still exists; where it was deleted and created again, the new one is read.
+ */
+export async function withKnownTopic<T>(
+  runtime: Runtime,
+  name: string,
+  read: (topic: TopicRecord) => Promise<T>,
+): Promise<T> {
+  runtime.assertOpen()
+  const known = runtime.topics.cached(name)
+  if (known !== undefined) {
+    try {
+      return await read(known)
+    } catch (error) {
+      if (!(error instanceof TopicNotFoundError)) throw error
+      runtime.topics.forget(name)
+    }
+  }
+  return await read(await runtime.topics.find(name))
+}
+
 /** The group with this name; in a queue the only one, whatever the name. '' is always the group without a name. */
 export async function findGroup(runtime: Runtime, topicName: string, group: string): Promise<GroupRecords> {
   const topic = await findTopic(runtime, topicName)

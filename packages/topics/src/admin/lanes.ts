@@ -2,7 +2,7 @@ import { Options } from '../options/options.ts'
 import type { Runtime } from '../runtime.ts'
 import type { GroupMarks } from '../stores/lanes.ts'
 import type { TopicRecord } from '../stores/topic-record.ts'
-import { findTopic } from './find-records.ts'
+import { withKnownTopic } from './find-records.ts'
 import { type GroupHealth, groupsHealth } from './group-health.ts'
 
 /** Options of `lanes`. */
@@ -91,9 +91,8 @@ export async function lanes(runtime: Runtime, name: string, given?: LanesOptions
   const to = options.integer('to', undefined, ids)
   const buckets = options.integer('buckets', 200, { min: 0, max: 1_000 })
   options.done()
-  const topic = await findTopic(runtime, name)
   const range = { ...(from !== undefined && { from }), ...(to !== undefined && { to }) }
-  return await readLanes(runtime, topic, { ...range, buckets })
+  return await withKnownTopic(runtime, name, topic => readLanes(runtime, topic, { ...range, buckets }))
 }
 
 async function readLanes(

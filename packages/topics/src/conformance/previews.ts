@@ -9,7 +9,29 @@ async function lagOf(tm: Tidemark, topic: string, name: string): Promise<number 
   return (await tm.admin.groups(topic)).find(({ group }) => group === name)?.lagMessages
 }
 
-export function previews({ stores }: ConformanceStores): void {
+export function previews({ stores, shared }: ConformanceStores): void {
+  for (const store of shared) {
+    it(`${store.name}: the lanes are those of the topic that has the name now, whoever created it`, async () => {
+      await using database = await store.fresh()
+      const tm = await database.open({ maintenance: false })
+      await tm.configureTopic('events', { semantics: 'pub-sub' })
+      await tm.publishBatch('events', range(1, 5))
+      assert.equal((await tm.admin.lanes('events')).last, 5)
+      const other = await database.open({ maintenance: false })
+      await other.admin.deleteTopic('events')
+      await assert.rejects(tm.admin.lanes('events'), { code: 'TIDEMARK_TOPIC_NOT_FOUND' })
+      await other.configureTopic('events', { semantics: 'pub-sub' })
+      await other.publishBatch('events', range(1, 3))
+      assert.equal(
+        (await tm.admin.lanes('events')).buckets.reduce((sum, { count }) => sum + count, 0),
+        3,
+      )
+      await other.admin.deleteTopic('events')
+      await other.configureTopic('events', { semantics: 'pub-sub' })
+      assert.deepEqual((await tm.admin.lanes('events')).buckets, [])
+    })
+  }
+
   for (const store of stores) {
     describe(store.name, () => {
       describe('the lanes of a topic', () => {
