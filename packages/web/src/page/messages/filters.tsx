@@ -36,7 +36,7 @@ export function Filters({ filter, types }: { filter: Filter; types: readonly str
       <label class="row">
         <span class="muted">type</span>
         <select value={filter.type ?? ''} onChange={change('type')}>
-          <option value="">any</option>
+          <option value="">any type</option>
           {choices.map(type => (
             <option key={type} value={type}>
               {type}
@@ -54,7 +54,7 @@ export function Filters({ filter, types }: { filter: Filter; types: readonly str
           type="search"
           class="mono short"
           inputMode="numeric"
-          placeholder="go to"
+          placeholder="go to id"
           value={id.value}
           onInput={event => {
             id.value = event.currentTarget.value
