@@ -67,12 +67,21 @@ export function stats({ stores, shared }: ConformanceStores): void {
           assert.ok(events && events.bytes >= 10 && events.oldestAt !== null)
           const [first] = (await tm.admin.browse('events', { limit: 1 })).messages
           assert.equal(events.oldestAt.getTime(), first?.createdAt.getTime())
-          const places = Object.entries(events.groups).map(([group, each]) => [group, each.cursor, each.watermark])
-          assert.deepEqual(places, [
-            ['behind', 0, 0],
-            ['busy', 4, 3],
-            ['done', 10, 10],
-          ])
+          const groups = Object.entries(events.groups)
+          assert.deepEqual(
+            groups.map(([group, { cursor }]) => [group, cursor]),
+            [
+              ['behind', 0],
+              ['busy', 4],
+              ['done', 10],
+            ],
+          )
+          // On PostgreSQL it stays behind where another transaction of the server was open when the messages were read.
+          const settled = [0, 3, 10]
+          assert.ok(
+            groups.every(([, { watermark }], index) => watermark <= (settled[index] ?? 0)),
+            JSON.stringify(groups),
+          )
         })
 
         it('read the logs no more often than requested, but at once for a new topic', async () => {
