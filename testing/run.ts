@@ -4,6 +4,7 @@
  *   npm test                                    everything
  *   npm test -- postgres claim                  the files with 'postgres' or 'claim' in their path
  *   npm test -- --test-name-pattern=stale       node's own flags, as they are
+ *   npm run test:web [-- connection]            the page in a real browser, all journeys on both engines
  *   npm run test:fast                           without the slow files, and the conformance suites on SQLite only, in less
  *                                               than a minute
  *   npm run test:web                            the page in a browser: every journey, on both engines
@@ -50,6 +51,9 @@ const IN_BROWSER = 'web/test/'
 /** More than these are no chance. */
 const MOST_RUN_AGAIN = 5
 
+/** `npm run test:web` */
+const isWeb = process.env.TIDEMARK_TEST_WEB === '1'
+
 process.chdir(`${import.meta.dirname}/..`)
 requireNode24()
 const fast = process.argv.includes('--fast')
@@ -68,8 +72,9 @@ function requireNode24(): void {
 
 function findFiles(filters: string[]): string[] {
   // Example projects install their own libraries: npm run test:package runs their tests.
-  const all = globSync(TEST_FILES, { exclude: ['**/node_modules/**', 'examples/projects/**'] }).sort()
-  const short = all.filter(file => !file.includes(JOURNEYS))
+  const found = globSync(TEST_FILES, { exclude: ['**/node_modules/**', 'examples/projects/**'] }).sort()
+  const all = isWeb ? found.filter(file => file.startsWith('packages/web/')) : found
+  const short = isWeb ? all : all.filter(file => !file.includes(JOURNEYS))
   if (filters.length === 0 && fast) return withoutSlow(short)
   if (filters.length === 0) return short.sort((a, b) => placeOf(a) - placeOf(b))
   return [...new Set(filters.flatMap(filter => matching(filter, all)))]
