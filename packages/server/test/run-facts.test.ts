@@ -62,17 +62,23 @@ for (const engine of ENGINES) {
       await until(() => of(world.runId), { what: 'the newest run' })
       assert.deepEqual(of(world.runId)?.data, { runId: world.runId, live: false, tick: 4, alive: 2 })
       let next = 5
-      await until(
+      const grow = async (): Promise<void> => {
+        await world.write([...ticksOf(world.runId, next, next), ...ticksOf(other, next, next)])
+        next++
+      }
+      const isLive = (runId: string): boolean => of(runId)?.data.live === true
+      const newPoints = () => watching.events.find(({ event }) => event === 'series')
+      // Points are new from the first look on, which may come late: the runs grow until some were told.
+      const series = await until(
         async () => {
-          await world.write([...ticksOf(world.runId, next, next), ...ticksOf(other, next, next)])
-          next++
-          return of(other)?.data.live && of(world.runId)?.data.live
+          await grow()
+          return isLive(other) && isLive(world.runId) && newPoints()
         },
-        { what: 'both runs to be live' },
+        { what: 'both runs to be live, and new points' },
       )
-      const series = await watching.next(({ event }) => event === 'series', 'new points')
       assert.equal(series.data.runId, world.runId)
-      assert.deepEqual([series.data.points[0].ticks, series.data.points[0].alive], [1, 2])
+      assert.ok(series.data.points[0].ticks >= 1)
+      assert.equal(series.data.points[0].alive, 2)
       assert.ok(series.data.points[0].tick >= 5)
       assert.equal(
         passing.events.find(({ event }) => event === 'series'),

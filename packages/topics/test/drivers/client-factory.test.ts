@@ -12,7 +12,7 @@ import { executePostgres, SILENT } from '../conformance/stores.ts'
 const NOWHERE = 'postgres://nobody@db.example:1/shop'
 
 describe('a factory of clients', () => {
-  it('makes each connection, including those for LISTEN and heartbeats', async () => {
+  it('makes each connection, including the one for LISTEN', async () => {
     await using database = await migratedDatabase()
     let made = 0
     const client = async (): Promise<pg.Client> => {
@@ -28,8 +28,9 @@ describe('a factory of clients', () => {
     await until(() => received.length === 1, { what: 'the message' })
     const sessions =
       "select from pg_stat_activity where datname = current_database() and application_name = 'with-token'"
-    assert.equal((await executePostgres(database.url, sessions)).length, made)
-    assert.ok(made >= 3)
+    const isEachMade = async (): Promise<boolean> => (await executePostgres(database.url, sessions)).length === made
+    await until(isEachMade, { what: 'every session to be one that the factory made' })
+    assert.ok(made >= 2)
   })
 
   it('is asked again for a connection that was lost: its token may be another', async () => {
