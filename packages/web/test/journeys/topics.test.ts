@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { SKIPPED } from './browser.ts'
-import { useSite } from './site.ts'
+import { SKIPPED } from '../browser/browser.ts'
+import { useSite } from '../browser/site.ts'
 
 describe('topics on the page', { skip: SKIPPED }, () => {
   const site = useSite()
