@@ -30,7 +30,7 @@ for (const engine of ENGINES) {
         .getByText(/(50|52)(\.\d)?\s?MB/)
         .first()
         .waitFor()
-      assert.ok((await inspector.textContent())?.length ?? 0 < 100_000)
+      assert.ok(((await inspector.textContent()) ?? '').length < 100_000)
       assert.ok(received < 1_000_000, `${received} bytes came`)
       await rows.nth(0).click()
       await inspector.locator('pre', { hasText: 'small' }).waitFor()
