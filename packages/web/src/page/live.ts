@@ -1,6 +1,6 @@
 import { computed, effect, signal } from '@preact/signals'
 import { now, setServerTime } from './clock.ts'
-import { loggedOut } from './http.ts'
+import { get, loggedOut } from './http.ts'
 import { tell } from './notices.ts'
 import { session } from './session.ts'
 import type { GroupLive, Overview, TopicLive } from './shapes.ts'
@@ -223,11 +223,25 @@ on<Overview>('snapshot', snapshot => {
 /** A run grows: of the newest one, the overview shows it. */
 on<{ runId: string; live: boolean; tick: number; alive: number | null }>('run', ({ runId, live, tick, alive }) => {
   const before = overview.peek()
-  const run = before?.newestRun
-  if (before === undefined || run?.runId !== runId) return
+  if (before === undefined) return
+  const run = before.newestRun
+  if (run === null || runId > run.runId) void askForNewestRun(runId)
+  if (run?.runId !== runId) return
   const ticks = run.ticks === null ? { first: tick, last: tick, count: 1 } : { ...run.ticks, last: tick }
   overview.value = { ...before, newestRun: { ...run, live, ticks, alive: alive ?? run.alive } }
 })
+
+/** Runs whose facts were requested because the snapshot did not have them: it came before the run's first look. */
+const requestedRuns = new Set<string>()
+
+async function askForNewestRun(runId: string): Promise<void> {
+  if (requestedRuns.has(runId)) return
+  requestedRuns.add(runId)
+  const answer = await get<Overview>('/overview').catch(() => undefined)
+  const before = overview.peek()
+  if (answer !== undefined && before !== undefined) overview.value = { ...before, newestRun: answer.newestRun }
+  else requestedRuns.delete(runId)
+}
 
 /** Only what has changed, as rows of numbers. */
 type Live = {
