@@ -67,7 +67,15 @@ function MemberTable({ rows }: { rows: readonly Row[] }) {
               <td class="name" title={consumer}>
                 {consumer.replaceAll(',', ', ')}
               </td>
-              <td class="mono">{host === null ? <span class="muted">a client</span> : `${host}:${pid ?? '?'}`}</td>
+              <td class="mono">
+                {host === null ? (
+                  <span class="muted" title="Its process is gone, or it pulls over HTTP and sends none">
+                    no heartbeat
+                  </span>
+                ) : (
+                  `${host}:${pid ?? '?'}`
+                )}
+              </td>
               <td>
                 {inFlight === null ? '–' : count(inFlight)}{' '}
                 {until !== null && (
