@@ -40,6 +40,7 @@ export type {
 } from './stores/heartbeats.ts'
 export type {
   ClockReading,
+  Examination,
   GroupDescription,
   HorizonHolder,
   Inspection,
@@ -51,6 +52,7 @@ export type {
   TopicStatsRecord,
   TopicStorage,
   UnsubscribedTopic,
+  ZombieGroup,
 } from './stores/inspection.ts'
 export type { JobLock, JobRecord, Jobs } from './stores/jobs.ts'
 export {

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Stats, Tidemark, TopicConfig } from 'tidemark'
-import type { HealthLook } from '../health/health-look.ts'
+import type { Stats, Tidemark } from 'tidemark'
+import type { HealthLook, Looked as HealthLooked } from '../health/health-look.ts'
 import type { Settings } from '../options.ts'
 import { attentionOf, MOST_ATTENTION } from './attention.ts'
 import { fallingBehind } from './falling-behind.ts'
@@ -48,9 +48,10 @@ export class LiveLook {
   #readAt = Number.NEGATIVE_INFINITY
   #tookMs = 0
   #healthTookMs = 0
+  /** The part of the read in progress that a health check took. */
+  #checkedMs = 0
   #attention: readonly Attention[] = [NOT_LOOKED_YET]
   #healthAt = Number.NEGATIVE_INFINITY
-  #configs: ReadonlyMap<string, TopicConfig> = new Map()
   #isRunning = false
 
   constructor(settings: Settings, health: HealthLook) {
@@ -114,26 +115,26 @@ export class LiveLook {
 
   async #lookNow(topics: Tidemark): Promise<Looked> {
     const begun = performance.now()
+    this.#checkedMs = 0
     try {
       return await this.#readAll(topics)
     } finally {
       this.#readAt = performance.now()
-      this.#tookMs = this.#readAt - begun
+      // A health check has a rest of its own.
+      this.#tookMs = this.#readAt - begun - this.#checkedMs
     }
   }
 
   async #readAll(topics: Tidemark): Promise<Looked> {
-    const stats = await topics.admin.stats({ maxAge: 0, storageMaxAge: STORAGE_MS })
-    if (Object.keys(stats.topics).some(topic => !this.#configs.has(topic)) || this.#isDue()) {
-      this.#configs = new Map((await topics.admin.topics()).map(({ topic, config }) => [topic, config]))
-    }
-    const { topics: live, figures } = this.#rates.add(stats, this.#configs)
+    // A health check reads all figures too, so it takes the place of this read: one statement a second, whatever is due.
+    const checked = this.#isDue() ? await this.#checkHealth() : undefined
+    const isRead = checked?.topics?.database.reachable === true
+    if (checked !== undefined && !isRead) this.#tellOfSilence()
+    const stats = await topics.admin.stats({ maxAge: isRead ? LONGEST_REST_MS : 0, storageMaxAge: STORAGE_MS })
+    const { topics: live, figures } = this.#rates.add(stats)
     this.history.add(stats.takenAt.getTime(), figures)
     this.groupChanges.add(stats)
-    // Not awaited: if it takes long, figures still arrive every second, and attention a little later.
-    this.#lookAtHealth(live).catch(error =>
-      this.#settings.logger.debug({ err: error }, 'the health could not be looked at'),
-    )
+    if (checked !== undefined) this.#attention = this.#attentionOf(checked, live)
     const graph = this.#settings.pipeline?.graph()
     const pipeline = graph === undefined ? null : this.#flow.add(graph, live)
     const looked: Looked = { at: stats.takenAt, stats, topics: live, attention: this.#attention, pipeline }
@@ -155,18 +156,20 @@ export class LiveLook {
   #isDue = (): boolean =>
     performance.now() - this.#healthAt >= Math.max(HEALTH_MS, Math.min(this.#healthTookMs * 2, LONGEST_REST_MS))
 
-  async #lookAtHealth(topics: readonly TopicLive[]): Promise<void> {
-    if (!this.#isDue()) return
+  async #checkHealth(): Promise<HealthLooked> {
     const begun = performance.now()
-    this.#healthAt = begun
-    const { topics: health, pipeline } = await this.#health.look()
-    this.#healthTookMs = performance.now() - begun
-    const isUnknown = this.#settings.topics !== undefined && health === undefined
-    this.#attention = [
-      ...(isUnknown ? [SILENT] : []),
+    const checked = await this.#health.look()
+    this.#healthAt = performance.now()
+    this.#healthTookMs = this.#healthAt - begun
+    this.#checkedMs = this.#healthTookMs
+    return checked
+  }
+
+  #attentionOf({ topics: health, pipeline }: HealthLooked, topics: readonly TopicLive[]): readonly Attention[] {
+    return [
+      ...(health === undefined ? [SILENT] : []),
       ...attentionOf(health, pipeline, topics, fallingBehind(topics, this.history)),
     ].slice(0, MOST_ATTENTION)
-    this.#healthAt = performance.now()
   }
 }
 

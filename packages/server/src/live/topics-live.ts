@@ -1,4 +1,4 @@
-import type { GroupHealth, Stats, TopicConfig, TopicStats } from 'tidemark'
+import type { GroupHealth, Stats, TopicStats } from 'tidemark'
 import type { Figures } from './rate-history.ts'
 import type { GroupLive, TopicLive } from './shapes.ts'
 
@@ -12,10 +12,7 @@ export class TopicsLive {
   readonly #samples: Sample[] = []
 
   /** Adds a read; `figures` returns its results, by `topic:a` and `group:a/b`. */
-  add(
-    stats: Stats,
-    configs: ReadonlyMap<string, TopicConfig>,
-  ): { topics: readonly TopicLive[]; figures: Sample['topics'] } {
+  add(stats: Stats): { topics: readonly TopicLive[]; figures: Sample['topics'] } {
     const at = stats.takenAt.getTime()
     const figures = figuresOf(stats)
     while (this.#samples.length > 1 && (this.#samples[1]?.at ?? at) <= at - RATE_WINDOW_MS) this.#samples.shift()
@@ -23,18 +20,14 @@ export class TopicsLive {
     this.#samples.push({ at, topics: figures })
     const rateOf = (name: string, counter: 'published' | 'consumed'): number =>
       rate(figures.get(name)?.[counter], before?.topics.get(name)?.[counter], at - (before?.at ?? at))
-    const topics = Object.entries(stats.topics).flatMap(([topic, found]): TopicLive[] => {
-      const config = configs.get(topic)
-      return config === undefined ? [] : [topicLive(topic, config, found, rateOf)]
-    })
+    const topics = Object.entries(stats.topics).map(([topic, found]) => topicLive(topic, found, rateOf))
     return { topics, figures }
   }
 }
 
 function topicLive(
   topic: string,
-  config: TopicConfig,
-  { firstId, lastId, retained, bytes, oldestAt, groups }: TopicStats,
+  { config, firstId, lastId, retained, bytes, oldestAt, groups }: TopicStats,
   rateOf: (name: string, counter: 'published' | 'consumed') => number,
 ): TopicLive {
   return {

@@ -151,6 +151,5 @@ export function groupsHealth(
   { groups, now }: Pick<TopicDescription, 'groups' | 'now'>,
   nearTimeoutAt?: number,
 ): GroupHealth[] {
-  const known = new Map([...vitals.all().values()].map(each => [`${each.topic}/${each.group}`, each]))
-  return groups.map(group => toHealth(topic, group, now, known.get(`${topic.name}/${group.group}`), nearTimeoutAt))
+  return groups.map(group => toHealth(topic, group, now, vitals.of(topic.name, group.group), nearTimeoutAt))
 }

@@ -49,7 +49,8 @@ export function healthAdmin(runtime: Runtime): HealthAdmin {
       return await runtime.store.inspection.size()
     },
     stats: options => stats.read(options),
-    health: options => health(runtime, options),
+    // What it reads includes all statistics.
+    health: options => health(runtime, options, (record, readAt) => stats.keep(record, readAt)),
   }
 }
 

@@ -5,11 +5,17 @@ import type { Duration } from '../options/duration.ts'
 import { Options } from '../options/options.ts'
 import type { Runtime } from '../runtime.ts'
 import type { FailureRecord } from '../stores/failure-record.ts'
-import type { HorizonHolder, TopicFacts, UnsubscribedTopic } from '../stores/inspection.ts'
+import type {
+  HorizonHolder,
+  StatsRecord,
+  TopicFacts,
+  TopicStatsRecord,
+  UnsubscribedTopic,
+} from '../stores/inspection.ts'
 import type { JobRecord } from '../stores/jobs.ts'
-import type { TopicRecord } from '../stores/topic-record.ts'
 import { withTimeout } from '../with-timeout.ts'
 import { type GroupHealth, groupsHealth } from './group-health.ts'
+import { MOST_COUNTED } from './stats.ts'
 
 /** Thresholds of `health`. */
 export type HealthOptions = {
@@ -92,7 +98,14 @@ type Limits = {
   readonly overdueMs: number
   readonly transactionMs: number
 }
-type Examined = { readonly topic: TopicRecord; readonly facts: TopicFacts; readonly groups: GroupHealth[]; now: number }
+type Examined = {
+  readonly topic: TopicStatsRecord
+  readonly facts: TopicFacts
+  readonly groups: readonly GroupHealth[]
+  readonly now: number
+}
+/** Called with the statistics that were read, and when. */
+type KeepStats = (record: StatsRecord, readAt: number) => void
 
 /** A database that takes longer to answer counts as unreachable. */
 const ANSWER_MS = 4_000
@@ -100,7 +113,7 @@ const ANSWER_MS = 4_000
 const unanswered = new WeakMap<Runtime, { readonly over: Promise<void>; readonly askedAt: Date }>()
 
 /** Answers within seconds, whatever the database does. */
-export async function health(runtime: Runtime, given?: HealthOptions): Promise<Health> {
+export async function health(runtime: Runtime, given: HealthOptions | undefined, keep: KeepStats): Promise<Health> {
   runtime.assertOpen()
   const limits = parseLimits(given)
   const askedAt = new Date()
@@ -110,7 +123,7 @@ export async function health(runtime: Runtime, given?: HealthOptions): Promise<H
       (unanswered.get(runtime)?.over ?? Promise.resolve()).then(() => true),
       until,
     )
-    const looking = isFree && examineAll(runtime, limits)
+    const looking = isFree && examineAll(runtime, limits, keep)
     const found = looking && (await inTime(looking, until))
     if (found) return found
     if (looking) giveUp(runtime, looking, askedAt)
@@ -172,36 +185,37 @@ function away(runtime: Runtime, askedAt: Date, message: string): Health {
   }
 }
 
-async function examineAll(runtime: Runtime, limits: Limits): Promise<Health> {
-  const { store } = runtime
-  const [records, jobs, zombies, unsubscribed, holders, clock] = await Promise.all([
-    store.topics.list(),
-    store.jobs.list(),
-    store.subscriptions.zombies(),
-    store.inspection.unsubscribedTopics(),
-    store.inspection.horizonHolders(),
+async function examineAll(runtime: Runtime, limits: Limits, keep: KeepStats): Promise<Health> {
+  const readAt = performance.now()
+  const [{ stats, facts, zombies, unsubscribed, horizonHolders }, clock] = await Promise.all([
+    runtime.store.inspection.examine(MOST_COUNTED),
     runtime.clock.look(),
   ])
-  const topics: Examined[] = []
-  // One after the other: a health check must not occupy the connections of working groups.
-  for (const record of records) topics.push(...(await examine(runtime, record, limits)))
-  const now = topics.at(-1)?.now ?? clock?.now ?? Date.now()
+  keep(stats, readAt)
+  const { now, jobs } = stats
+  const factsOf = new Map(facts.map(each => [each.topic, each]))
+  const topics = stats.topics.flatMap((topic): Examined[] => {
+    const found = factsOf.get(topic.topic)
+    if (found === undefined) return []
+    const groups = groupsHealth(
+      runtime.vitals,
+      { name: topic.topic, config: topic.config },
+      { ...topic, now },
+      limits.nearTimeout,
+    )
+    return [{ topic, facts: found, groups, now }]
+  })
   const groups = topics.flatMap(each => each.groups)
   const found = {
     nearTimeout: groups.filter(each => each.nearTimeout),
     dead: groups.filter(each => each.status === 'DEAD'),
     lost: groups.filter(each => each.unacknowledgedLoss > 0 && each.status !== 'CANCELLED'),
     stuck: topics.flatMap(each => stuckIn(each, limits)),
-    inconsistencies: inconsistenciesOf(topics),
+    inconsistencies: facts.flatMap(({ topic, inconsistencies }) => inconsistencies.map(what => ({ topic, what }))),
     cleanUp: cleanUpOf(topics, jobs, now, limits),
-    partitions: topics.flatMap(({ topic, facts }) => shortOf(topic, facts)),
-    horizonHolders: holders.filter(({ ageMs }) => ageMs >= limits.transactionMs),
-    zombies: zombies.map(({ topic, subscription, movedAt, waiting }) => ({
-      topic: topic.name,
-      group: subscription.group,
-      movedAt: new Date(movedAt),
-      waiting,
-    })),
+    partitions: facts.flatMap(shortOf),
+    horizonHolders: horizonHolders.filter(({ ageMs }) => ageMs >= limits.transactionMs),
+    zombies: zombies.map(({ movedAt, ...zombie }) => ({ ...zombie, movedAt: new Date(movedAt) })),
     unsubscribed,
     clock: clock && { ok: !clock.isOff, offsetMs: clock.offsetMs },
     failing: runtime.vitals.failing(),
@@ -225,38 +239,19 @@ export function parseLimits(given: unknown): Limits {
   return limits
 }
 
-async function examine({ store, vitals }: Runtime, topic: TopicRecord, limits: Limits): Promise<Examined[]> {
-  try {
-    const { groups, now } = await store.inspection.describe(topic)
-    const facts = await store.inspection.facts(topic)
-    const health = groupsHealth(vitals, topic, { groups, now }, limits.nearTimeout)
-    return [{ topic, facts, now, groups: health }]
-  } catch (error) {
-    // Deleted since the topics were listed.
-    if ((await store.topics.find(topic.name))?.id !== topic.id) return []
-    throw error
-  }
-}
-
-function stuckIn({ topic, facts, now }: Examined, { stuckMs }: Limits): Health['stuck'] {
-  const since = facts.oldestUnprocessedAt
-  if (since === null || now - since <= stuckMs) return []
-  return [{ topic: topic.name, since: new Date(since), ageMs: now - since }]
+/** The oldest message that a live group waits for, holds or retries. */
+function stuckIn({ topic, facts, groups, now }: Examined, { stuckMs }: Limits): Health['stuck'] {
+  const waiting = groups
+    .filter(({ status }) => status === 'ACTIVE' || status === 'PAUSED')
+    .map(({ lagMs }) => now - lagMs)
+  const since = Math.min(facts.heldAt ?? now, ...waiting)
+  if (now - since <= stuckMs) return []
+  return [{ topic: topic.topic, since: new Date(since), ageMs: now - since }]
 }
 
 /** Publishers create the next partition before half of one is left. */
-function shortOf({ name }: TopicRecord, { partitions }: TopicFacts): Health['partitions'] {
-  if (partitions === null || partitions.room >= partitions.rows / 2) return []
-  return [{ topic: name, room: partitions.room }]
-}
-
-/** An inconsistency that belongs to no topic is found for each of them, and reported once. */
-function inconsistenciesOf(topics: readonly Examined[]): Health['inconsistencies'] {
-  const told = new Map<string, { topic: string; what: string }>()
-  for (const { topic, facts } of topics) {
-    for (const what of facts.inconsistencies) if (!told.has(what)) told.set(what, { topic: topic.name, what })
-  }
-  return [...told.values()]
+function shortOf({ topic, partitions }: TopicFacts): Health['partitions'] {
+  return partitions === null || partitions.room >= partitions.rows / 2 ? [] : [{ topic, room: partitions.room }]
 }
 
 function cleanUpOf(
@@ -273,8 +268,8 @@ function cleanUpOf(
   // Without topics there is nothing to remove, and no reading of the database's clock.
   const overdue = topics.length > 0 && now - since > limits.overdueMs
   const removable = topics
-    .filter(({ facts }) => facts.removable > limits.removable)
-    .map(({ topic, facts }) => ({ topic: topic.name, messages: facts.removable }))
+    .map(({ topic: { topic, storage } }) => ({ topic, messages: storage?.removable ?? 0 }))
+    .filter(({ messages }) => messages > limits.removable)
   const behind = overdue || removable.length > 0
   return { behind, overdue, removable, lastRunAt: lastRunAt === null ? null : new Date(lastRunAt) }
 }

@@ -4,6 +4,7 @@ import { Options } from '../options/options.ts'
 import type { Runtime } from '../runtime.ts'
 import type { StatsRecord, TopicStatsRecord, TopicStorage } from '../stores/inspection.ts'
 import type { JobRecord } from '../stores/jobs.ts'
+import type { TopicConfig } from '../topic-config.ts'
 import { type GroupHealth, groupsHealth } from './group-health.ts'
 
 /** Options of `stats`. */
@@ -29,6 +30,8 @@ export type Stats = {
 
 /** Figures of a topic. */
 export type TopicStats = {
+  /** Configuration of the topic. */
+  readonly config: TopicConfig
   /** Number of published messages; on PostgreSQL the number of assigned ids. */
   readonly messagesPublished: number
   /** Id of the oldest retained message; on PostgreSQL the lowest it can have. Null if none is retained. */
@@ -65,7 +68,7 @@ export type JobStats = {
 
 const DEFAULT_AGE_MS = 15_000
 /** Retries and dead letters counted per group: with more, the exact number hardly matters. */
-const MOST = 10_000
+export const MOST_COUNTED = 10_000
 
 /** Keeps the last result, and shares the next read among all callers that wait for it. Reads nothing unless asked. */
 export class StatsReader {
@@ -96,16 +99,19 @@ export class StatsReader {
 
   async #refresh(withStorage: boolean): Promise<Stats> {
     const readAt = performance.now()
-    const record = await this.#runtime.store.inspection.stats(MOST, withStorage)
+    const record = await this.#runtime.store.inspection.stats(MOST_COUNTED, withStorage)
+    const isNew = ({ topic }: TopicStatsRecord): boolean => this.#storage?.byTopic.has(topic) !== true
+    // A topic is new since then: read again, including storage figures.
+    return !withStorage && record.topics.some(isNew) ? await this.#refresh(true) : this.keep(record, readAt)
+  }
+
+  /** Keeps what was read at this time: what follows may be answered from it. */
+  keep(record: StatsRecord, readAt: number): Stats {
     const existing = new Map(
       record.topics.map(({ topic, groups }) => [topic, new Set(groups.map(({ group }) => group))]),
     )
     const storage = storageOf(record)
-    if (withStorage) this.#storage = { byTopic: storage, readAt }
-    // A topic is new since then: read again, including storage figures.
-    else if (record.topics.some(({ topic }) => this.#storage?.byTopic.has(topic) !== true)) {
-      return await this.#refresh(true)
-    }
+    if (record.topics.every(({ storage }) => storage !== null)) this.#storage = { byTopic: storage, readAt }
     // Notices what other processes have deleted.
     this.#runtime.instrumentation.metrics.keepOnly(existing, readAt)
     const stats = toStats(record, this.#storage?.byTopic ?? storage, this.#runtime.vitals)
@@ -132,14 +138,14 @@ function toStats(
 }
 
 function toTopicStats(
-  { topic, semantics, messagesPublished, firstId, lastId, retained, groups }: TopicStatsRecord,
+  { topic, config, messagesPublished, firstId, lastId, retained, groups }: TopicStatsRecord,
   now: number,
   { removable, bytes, oldestAt } = NO_STORAGE,
   vitals: Vitals,
 ): TopicStats {
-  const described = groupsHealth(vitals, { name: topic, config: { semantics } }, { groups, now })
+  const described = groupsHealth(vitals, { name: topic, config }, { groups, now })
   return {
-    ...{ messagesPublished, firstId, lastId, retained, removable, bytes },
+    ...{ config, messagesPublished, firstId, lastId, retained, removable, bytes },
     oldestAt: retained === 0 ? null : toDate(oldestAt),
     groups: Object.fromEntries(described.map(each => [each.group, each])),
   }

@@ -198,13 +198,11 @@ const VERBS: { readonly [verb in Verb]: Call | null } = {
     call: (store, { topic, subscription }) => store.leases.holders(topic, subscription),
     answer: 'group',
   },
-  'inspection.facts': { call: (store, { topic }) => store.inspection.facts(topic), answer: 'topic' },
   'inspection.stats': { call: store => store.inspection.stats(10, true), answer: 'nothing' },
+  'inspection.examine': { call: store => store.inspection.examine(10), answer: 'nothing' },
   'inspection.size': { call: store => store.inspection.size(), answer: 'nothing' },
   // Does not read a server's own clock.
   'inspection.clock': null,
-  // Concerns the whole server, and this process.
-  'inspection.horizonHolders': null,
   watch: null,
   hint: null,
   'leases.forgetReader': null,

@@ -33,6 +33,7 @@ export function stats({ stores, shared }: ConformanceStores): void {
           const stats = await tm.admin.stats()
           assert.deepEqual(Object.keys(stats.topics), ['empty', 'events', 'tracked'])
           assert.deepEqual(stats.topics.empty, {
+            config: (await tm.admin.describeTopic('empty')).config,
             ...{ messagesPublished: 0, firstId: null, lastId: 0, retained: 0 },
             ...{ removable: 0, bytes: stats.topics.empty?.bytes, oldestAt: null, groups: {} },
           })

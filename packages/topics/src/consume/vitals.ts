@@ -33,14 +33,19 @@ const SILENT_MS = 4_000
 /** The claims of all groups and readers of one Tidemark, by subscription. Recording is O(1). */
 export class Vitals {
   readonly #vitals = new Map<number, Vital>()
+  readonly #byName = new Map<string, Vital>()
 
   /** Tracks the group while somebody claims for it; the returned function ends it. */
   join(topic: string, { id, group }: SubscriptionRecord): () => void {
     const vital = this.#vitals.get(id) ?? newVital(topic, group)
+    const name = nameOf(topic, group)
     this.#vitals.set(id, vital)
+    this.#byName.set(name, vital)
     vital.users++
     return () => {
-      if (--vital.users === 0) this.#vitals.delete(id)
+      if (--vital.users > 0) return
+      this.#vitals.delete(id)
+      if (this.#byName.get(name) === vital) this.#byName.delete(name)
     }
   }
 
@@ -75,6 +80,12 @@ export class Vitals {
     return [...this.all().values()].filter(({ failingSince }) => failingSince !== null)
   }
 
+  /** undefined if nobody claims for the group. */
+  of(topic: string, group: string): GroupVitals | undefined {
+    const vital = this.#byName.get(nameOf(topic, group))
+    return vital && shown(vital)
+  }
+
   /** By subscription. */
   all(): ReadonlyMap<number, GroupVitals> {
     return new Map([...this.#vitals].map(([id, vital]) => [id, shown(vital)]))
@@ -85,6 +96,8 @@ export class Vitals {
     vital.lastError = describeFailure(thrown)
   }
 }
+
+const nameOf = (topic: string, group: string): string => `${topic}/${group}`
 
 const newVital = (topic: string, group: string): Vital => ({
   topic,

@@ -67,12 +67,11 @@ const KINDS: Kinds = {
     describe: 'read',
     lanes: 'read',
     messageStates: 'read',
-    facts: 'read',
     stats: 'read',
+    examine: 'read',
     unsubscribedTopics: 'read',
     size: 'read',
     clock: 'read',
-    horizonHolders: 'read',
     poolUse: null,
   },
 }

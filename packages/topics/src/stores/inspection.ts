@@ -1,6 +1,6 @@
 import type { Percentiles } from '../observe/metrics/histogram.ts'
 import type { ClaimConflicts } from '../observe/metrics/scope.ts'
-import type { Semantics } from '../topic-config.ts'
+import type { TopicConfig } from '../topic-config.ts'
 import type { BackfillRecord } from './backfills.ts'
 import type { JobRecord } from './jobs.ts'
 import type { LanesQuery, LanesRecord } from './lanes.ts'
@@ -16,22 +16,20 @@ export type Inspection = {
   lanes(topic: TopicRecord, query: LanesQuery): Promise<LanesRecord>
   /** Where a message stands in each group. */
   messageStates(topic: TopicRecord, id: number): Promise<MessageStateRecord[]>
-  /** Figures of a topic for health checks. */
-  facts(topic: TopicRecord): Promise<TopicFacts>
   /**
    * All groups of all topics, and the jobs, from one read. Retries and dead letters are counted up to `most` per group.
    * Without `withStorage` no log is read for the topic itself, so the cost does not depend on the size and number of
    * the logs.
    */
   stats(most: number, withStorage: boolean): Promise<StatsRecord>
+  /** Everything that a health check looks at, of all topics, from one read; `most` as in `stats`. */
+  examine(most: number): Promise<Examination>
   /** Lists pub-sub topics that have messages and no live group. */
   unsubscribedTopics(): Promise<UnsubscribedTopic[]>
   /** Size of the namespace on the disk. No message is read. */
   size(): Promise<StoredSize>
   /** Offset of this process's clock from the database's clock; null if that is the clock of a server. */
   clock(): Promise<ClockReading | null>
-  /** Transactions that hold back watermarks and clean-up, the oldest first. */
-  horizonHolders(): Promise<HorizonHolder[]>
   /** Connections in use, and calls that wait for one. */
   poolUse(): PoolUse
 }
@@ -104,23 +102,28 @@ export type GroupDescription = {
   readonly backfill: BackfillRecord | null
 }
 
-/** Figures of a topic for health checks, cheap to read. */
+/** What a health check looks at. */
+export type Examination = {
+  /** Figures of all topics, with their storage. */
+  readonly stats: StatsRecord
+  /** What else is looked at in each topic, in the same order. */
+  readonly facts: readonly TopicFacts[]
+  /** Live groups that have messages waiting and make no progress. */
+  readonly zombies: readonly ZombieGroup[]
+  /** Pub-sub topics that have messages and no live group. */
+  readonly unsubscribed: readonly UnsubscribedTopic[]
+  /** Transactions that hold back watermarks and clean-up, the oldest first. */
+  readonly horizonHolders: readonly HorizonHolder[]
+}
+
+/** What a health check looks at in a topic, beside its figures. */
 export type TopicFacts = {
+  /** Name of the topic. */
+  readonly topic: string
   /** Time at which the topic was created. */
   readonly createdAt: number
-  /** Time of the oldest message, or null. */
-  readonly oldestAt: number | null
-  /** Time of the newest message, or null. */
-  readonly newestAt: number | null
-  /** Number of retained messages: exact on SQLite, computed from ids on PostgreSQL. */
-  readonly retained: number
-  /** Time of the oldest message that a live group has not processed, or null. */
-  readonly oldestUnprocessedAt: number | null
-  /**
-   * Number of messages that can be removed. On PostgreSQL those of whole partitions, computed from ids until a
-   * partition is sealed.
-   */
-  readonly removable: number
+  /** Time of the oldest message that a live group has claimed or retries, and has not settled, or null. */
+  readonly heldAt: number | null
   /** Violated invariants, one sentence each. Must always be empty. */
   readonly inconsistencies: readonly string[]
   /**
@@ -128,6 +131,18 @@ export type TopicFacts = {
    * none.
    */
   readonly partitions: { readonly room: number; readonly rows: number } | null
+}
+
+/** A group that does not move, by name. */
+export type ZombieGroup = {
+  /** Name of the topic. */
+  readonly topic: string
+  /** Name of the group; empty for a queue. */
+  readonly group: string
+  /** Time of its last progress. */
+  readonly movedAt: number
+  /** Number of waiting messages. */
+  readonly waiting: number
 }
 
 /** Comparison of two clocks. */
@@ -159,8 +174,8 @@ export type StatsRecord = {
 export type TopicStatsRecord = {
   /** Name of the topic. */
   readonly topic: string
-  /** Semantics of the topic. */
-  readonly semantics: Semantics
+  /** Configuration of the topic. */
+  readonly config: TopicConfig
   /** Number of published messages. */
   readonly messagesPublished: number
   /** Id of the oldest retained message; on PostgreSQL the lowest it can have. Null if none is retained. */

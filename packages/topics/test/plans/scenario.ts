@@ -185,12 +185,11 @@ async function looking({ store, step }: Parts, { offset, reference, failing }: W
   )
   // Of the one that has them all, the retries and the dead letters are counted.
   await step('describe a topic', ROWS, () => store.inspection.describe(offset))
-  await step('facts of a topic', ROWS, () => store.inspection.facts(offset))
   await step('describe another', PAGE, () => store.inspection.describe(reference))
-  await step('facts of another', PAGE, () => store.inspection.facts(reference))
   // Retries and dead letters are counted up to a bound, which is the one given.
   await step('stats', PAGE, () => store.inspection.stats(PAGE, false))
   await step('stats with storage', PAGE, () => store.inspection.stats(PAGE, true))
+  await step('examine', PAGE, () => store.inspection.examine(PAGE))
   await step('lanes', 10 * PAGE, () => store.inspection.lanes(offset, { buckets: 200, most: 100 }))
   await step('lanes of a part', 10 * PAGE, () =>
     store.inspection.lanes(reference, { from: ROWS / 2, to: ROWS / 2 + 500, buckets: 200, most: 100 }),

@@ -108,14 +108,10 @@ describe('looking at a topic of millions of messages', () => {
     assert.ok(stats.length > 0 && stats.length <= 20, `${stats.length} scans`)
     assert.ok(rowsRead(stats) <= 11_000, `${rowsRead(stats)} rows of the log`)
 
-    const facts = await logNodesOf(`select * from ${functions}.topic_facts(${topic.id})`)
-    assert.ok(facts.length > 0)
-    assert.deepEqual(
-      facts.filter(node => !/^Index (Only )?Scan$/.test(node['Node Type'])),
-      [],
-    )
-    assert.ok(rowsRead(facts) <= 1_000, `${rowsRead(facts)} rows of the log`)
-    assert.deepEqual((await store.inspection.facts(topic)).inconsistencies, [])
+    const examined = await logNodesOf(`select * from ${functions}.examine(1000, 10000)`)
+    assert.ok(examined.length > 0 && examined.length <= 30, `${examined.length} scans`)
+    assert.ok(rowsRead(examined) <= 12_000, `${rowsRead(examined)} rows of the log`)
+    assert.deepEqual(await inconsistenciesOf(store), [])
 
     const page = await store.log.browse(topic, { after: MIDDLE, newestFirst: false, limit: 10 })
     assert.deepEqual(
@@ -182,14 +178,14 @@ describe('a transaction that holds back the horizon', () => {
       await client.query('begin')
       await client.query("select pg_current_xact_id(), 'a secret', 'it''s another' as b")
       const pid = Number((await client.query("select pg_backend_pid() as pid, 'a secret' as s")).rows[0]?.pid)
-      const holder = (await bench.store.inspection.horizonHolders()).find(each => each.pid === pid)
+      const holder = (await bench.store.inspection.examine(10)).horizonHolders.find(each => each.pid === pid)
       assert.ok(holder)
       assert.deepEqual([holder.application, holder.state], ['forgetful', 'idle in transaction'])
       assert.ok(holder.ageMs >= 0)
       assert.equal(holder.query, 'select pg_backend_pid() as pid, ? as s')
       await client.query('rollback')
       assert.equal(
-        (await bench.store.inspection.horizonHolders()).find(each => each.pid === pid),
+        (await bench.store.inspection.examine(10)).horizonHolders.find(each => each.pid === pid),
         undefined,
       )
     } finally {
@@ -219,7 +215,7 @@ describe('an inconsistency', () => {
     const { store, schema, topic } = bench
     const subscription = await store.subscriptions.subscribe(topic, 'g', 'now')
     await store.log.publish(topic, messages(3))
-    assert.deepEqual((await store.inspection.facts(topic)).inconsistencies, [])
+    assert.deepEqual(await inconsistenciesOf(store), [])
     await admin.query(`
       insert into ${schema}.lease (token, subscription_id, consumer, kind, size)
       values (gen_random_uuid(), 999, 'nobody', 'page', 1)`)
@@ -229,7 +225,7 @@ describe('an inconsistency', () => {
         (${subscription.id}, 1, '1', 1, 1, now(), gen_random_uuid(), 0, false, '[]'),
         (${subscription.id}, 5000, '1', 1, 1, now(), null, null, false, '[]')`)
     await admin.query(`update ${schema}.subscription set to_id = 4000`)
-    assert.deepEqual((await store.inspection.facts(topic)).inconsistencies, [
+    assert.deepEqual(await inconsistenciesOf(store), [
       "group 'g' has a cursor beyond the last message",
       "group 'g' has a retry of message 5000, which was never published",
       "message 1 of group 'g' is held by a lease that has ended",
@@ -238,3 +234,6 @@ describe('an inconsistency', () => {
     ])
   })
 })
+
+const inconsistenciesOf = async (store: Bench['store']): Promise<readonly string[]> =>
+  (await store.inspection.examine(10)).facts.flatMap(({ inconsistencies }) => inconsistencies)

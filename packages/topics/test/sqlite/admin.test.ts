@@ -9,7 +9,7 @@ import { isLong } from '../../../../testing/long.ts'
 import { Connection } from '../../src/stores/sqlite/connection.ts'
 import { describeTopic } from '../../src/stores/sqlite/describe.ts'
 import type { SqliteStatement } from '../../src/stores/sqlite/driver.ts'
-import { topicFacts } from '../../src/stores/sqlite/facts.ts'
+import { examine } from '../../src/stores/sqlite/examine.ts'
 import { findTopic } from '../../src/stores/sqlite/topic-rows.ts'
 
 /** Notes what is asked of the database. */
@@ -56,7 +56,7 @@ describe('looking at a topic of millions of messages', () => {
       assert.ok(topic)
       connection.statements.clear()
       describeTopic(connection, topic)
-      assert.deepEqual(topicFacts(connection, topic).inconsistencies, [])
+      assert.deepEqual(inconsistenciesOf(connection), [])
       const ofLog = [...connection.statements].filter(sql => sql.includes('tidemark_log_1'))
       assert.ok(ofLog.length >= 2)
       const plans = [...connection.statements].flatMap(sql =>
@@ -87,13 +87,13 @@ describe('an inconsistency', () => {
     await connection.prepareForUse()
     const topic = findTopic(connection, 'events')
     assert.ok(topic)
-    assert.deepEqual(topicFacts(connection, topic).inconsistencies, [])
+    assert.deepEqual(inconsistenciesOf(connection), [])
     connection.exec(`
       update tidemark_subscription set cursor = 9;
       delete from tidemark_log_1 where id = 1;
       insert into tidemark_retry (subscription_id, id, attempts, version, due_at, suspect, history, token, slot)
       values (1, 2, 1, 1, 0, 0, '[]', 'gone', 0), (1, 7, 1, 1, 0, 0, '[]', null, null)`)
-    assert.deepEqual(topicFacts(connection, topic).inconsistencies, [
+    assert.deepEqual(inconsistenciesOf(connection), [
       'the log has messages 2 to 3, and should have 1 to 3',
       "group 'g' has a cursor beyond the last message",
       "group 'g' has a retry of message 7, which was never published",
@@ -102,3 +102,6 @@ describe('an inconsistency', () => {
     await connection.close()
   })
 })
+
+const inconsistenciesOf = (connection: Connection): readonly string[] =>
+  examine(connection, 10).facts.flatMap(({ inconsistencies }) => inconsistencies)

@@ -12,8 +12,8 @@ const WATCHERS = new URL('../browser/scripts/watchers.ts', import.meta.url)
 const MEASURED_MS = 12_000
 
 /**
- * One read a second for all who watch, and a look at the health every five seconds, which takes some six statements; more often for
- * a topic in detail. PostgreSQL itself counts the transactions.
+ * One read a second for all who watch, and every fifth of them is a health check, which reads everything at once. Four more for a
+ * topic in detail. PostgreSQL itself counts the transactions.
  */
 describe('the statements that watching costs', () => {
   it('do not grow with the number of those who watch', async t => {
@@ -32,16 +32,16 @@ describe('the statements that watching costs', () => {
       t.diagnostic(`${count} watching${detail && ` ${detail}`}: ${perSecond.toFixed(2)} transactions a second`)
       return perSecond
     }
-    const none = await measured(0)
+    await measured(0)
     const one = await measured(1)
     const fifty = await measured(50)
     const detailedOne = await measured(1, 'topic:orders')
     const detailed = await measured(50, 'topic:orders')
-    assert.ok(one - none <= 3.5, `${one} with one, ${none} with nobody`)
-    assert.ok(fifty - one <= 1, `${fifty} with fifty, ${one} with one`)
-    // A busy machine looks less often, so the two differ a little; fifty looks of their own would be four hundred.
-    assert.ok(detailed - detailedOne <= 4, `${detailed} with fifty in detail, ${detailedOne} with one`)
-    assert.ok(detailedOne - none <= 8, `${detailedOne} in detail, ${none} with nobody`)
+    // A busy machine looks less often. A session reports what it has done up to ten seconds later, hence the rest.
+    for (const perSecond of [one, fifty]) assert.ok(perSecond <= 1.8, `${perSecond} transactions a second`)
+    for (const perSecond of [detailedOne, detailed]) {
+      assert.ok(perSecond <= 5.8, `${perSecond} transactions a second with a topic in detail`)
+    }
   })
 })
 

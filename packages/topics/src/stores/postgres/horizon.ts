@@ -1,6 +1,5 @@
 import type { HorizonHolder } from '../inspection.ts'
 import { normalisedQuery } from './normalised-query.ts'
-import type { Statements } from './transaction.ts'
 
 /** Longer than any query that is shown. */
 const SHORT_QUERY = 'left(a.query, 4000)'
@@ -24,13 +23,22 @@ const HOLDERS = `
   order by age desc
   limit 20`
 
-export async function horizonHolders(statements: Statements): Promise<HorizonHolder[]> {
-  const rows = await statements.query(HOLDERS)
-  return rows.map(row => ({
-    pid: Number(row.pid),
-    ageMs: Math.max(0, Math.round(Number(row.age))),
-    state: row.state ?? '',
-    application: row.application ?? '',
-    query: row.state === 'prepared' ? (row.query ?? '') : normalisedQuery(row.query ?? ''),
-  }))
+/** As one value, for a statement that asks for more. */
+export const HOLDERS_JSON = `(select coalesce(json_agg(h order by h.age desc), '[]') from (${HOLDERS}) as h)`
+
+type HolderRow = {
+  readonly pid: number
+  readonly state: string
+  readonly application: string
+  readonly age: number
+  readonly query: string
 }
+
+export const toHolders = (json: string | null | undefined): HorizonHolder[] =>
+  (JSON.parse(json ?? '[]') as HolderRow[]).map(({ pid, state, application, age, query }) => ({
+    pid,
+    ageMs: Math.max(0, Math.round(age)),
+    state,
+    application,
+    query: state === 'prepared' ? query : normalisedQuery(query),
+  }))

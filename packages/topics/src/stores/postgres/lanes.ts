@@ -1,20 +1,29 @@
+import { TopicNotFoundError } from '../../errors.ts'
 import type { GroupMarks, LanesQuery, LanesRecord } from '../lanes.ts'
 import type { TopicRecord } from '../topic-record.ts'
+import type { Database } from './database.ts'
 import { EXACT_BACKLOG, type GroupRow, toGroup } from './describe.ts'
-import type { Transaction } from './transaction.ts'
 
-const LANES = 'select * from tidemark_fn.lanes($1, $2, $3, $4, $5, $6, $7)'
+/** With the checks of namespace and topic in the statement itself: while somebody looks, it runs four times a second. */
+const LANES = `
+  select n.incarnation, l.*
+  from tidemark.namespace as n
+  left join tidemark.topic as t on t.id = $1 and t.uid = $8
+  left join lateral (select x.* from (select where t.id is not null) as known
+    cross join lateral tidemark_fn.lanes(t.id, $2, $3, $4, $5, $6, $7) as x) as l on true`
 
 /** Retries and dead letters that are counted per group. */
 const MOST_COUNTED = 10_000
 
 export async function readLanes(
-  tx: Transaction,
+  database: Database,
   topic: TopicRecord,
   { from, to, buckets, most }: LanesQuery,
 ): Promise<LanesRecord> {
-  const values = [topic.id, from ?? null, to ?? null, buckets, EXACT_BACKLOG, most, MOST_COUNTED]
-  const [row] = await tx.query(tx.sql(LANES), values)
+  const values = [topic.id, from ?? null, to ?? null, buckets, EXACT_BACKLOG, most, MOST_COUNTED, topic.uid]
+  const [row] = await database.query(database.sql(LANES), values, 'tidemark_lanes')
+  database.assertIncarnation(row?.incarnation)
+  if (row?.now == null) throw new TopicNotFoundError(topic.name)
   const now = Number(row?.now)
   const groups = JSON.parse(row?.groups ?? '[]') as GroupRow[]
   const marks = JSON.parse(row?.marks ?? '{}') as { readonly [group: string]: GroupMarks }

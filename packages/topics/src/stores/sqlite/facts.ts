@@ -1,32 +1,22 @@
 import type { GroupDescription, TopicFacts } from '../inspection.ts'
 import type { TopicRecord } from '../topic-record.ts'
 import { bitInconsistencies } from './bit-inconsistencies.ts'
-import { describeGroups } from './group-rows.ts'
-import { boundsOf, createdAt, firstIdSince, waitingSince } from './log-rows.ts'
+import type { DescribedGroup } from './group-rows.ts'
+import { boundsOf, firstIdSince, waitingSince } from './log-rows.ts'
 import { requiredRow, rowsOf } from './rows.ts'
 import { logTable } from './topic-rows.ts'
 import type { Transaction } from './transaction.ts'
 
-export function topicFacts(tx: Transaction, topic: TopicRecord): TopicFacts {
-  const { first_id, next_id } = boundsOf(tx, topic)
-  const groups = describeGroups(tx, { topicId: topic.id, most: 1 }, tx.now())
-  const unprocessed = groups
-    .filter(({ description }) => isLive(description))
-    .flatMap(({ description, lowestHeld }) => {
-      const heldAt = lowestHeld === undefined ? null : waitingSince(tx, topic.id, lowestHeld)
-      return [description.oldestWaitingAt, heldAt].filter(at => at !== null)
-    })
+/** `groups`: the groups of the topic. */
+export function topicFacts(tx: Transaction, topic: TopicRecord, groups: readonly DescribedGroup[]): TopicFacts {
+  const held = groups.flatMap(({ description, lowestHeld }) => {
+    const at = lowestHeld === undefined || !isLive(description) ? null : waitingSince(tx, topic.id, lowestHeld)
+    return at === null ? [] : [at]
+  })
   return {
+    topic: topic.name,
     createdAt: tx.asOfNow(madeAt(tx, topic)),
-    oldestAt: createdAt(tx, topic.id, first_id) ?? null,
-    newestAt: createdAt(tx, topic.id, next_id - 1) ?? null,
-    retained: next_id - first_id,
-    oldestUnprocessedAt: unprocessed.length === 0 ? null : Math.min(...unprocessed),
-    removable: removable(
-      tx,
-      topic,
-      groups.map(({ description }) => description),
-    ),
+    heldAt: held.length === 0 ? null : Math.min(...held),
     inconsistencies: inconsistencies(tx, topic),
     partitions: null,
   }

@@ -2,7 +2,7 @@ import type { Inspection } from '../inspection.ts'
 import type { Connection } from './connection.ts'
 import { unsubscribedTopics } from './dead-groups.ts'
 import { describeTopic } from './describe.ts'
-import { topicFacts } from './facts.ts'
+import { examine } from './examine.ts'
 import { readLanes } from './lanes.ts'
 import { messageStates } from './message-states.ts'
 import { sizeOf } from './size.ts'
@@ -14,13 +14,11 @@ export function sqliteInspection(connection: Connection): Inspection {
     describe: topic => connection.read(tx => describeTopic(tx, topic), { topic }),
     lanes: (topic, query) => connection.read(tx => readLanes(tx, topic, query), { topic }),
     messageStates: (topic, id) => connection.read(tx => messageStates(tx, topic, id), { topic }),
-    facts: topic => connection.read(tx => topicFacts(tx, topic), { topic }),
     stats: (most, withStorage) => connection.read(tx => readStats(tx, most, withStorage)),
+    examine: most => connection.read(tx => examine(tx, most)),
     unsubscribedTopics: () => connection.read(unsubscribedTopics),
     size: () => connection.read(sizeOf),
     clock: () => connection.clock(),
-    // There is one writer at a time, so no transaction can hold back what others have committed.
-    horizonHolders: async () => [],
     poolUse: () => ({ size: 1, busy: 0, waiting: connection.waiting }),
   }
 }

@@ -162,6 +162,14 @@ begin
   where s.topic_id = p_topic and (l.token is null or l.done_at is not null or l.expired_at is not null)
   limit 10;
 
+  return query select * from tidemark_fn.bit_inconsistencies(p_topic);
+end
+$$;
+
+-- Leases and retries of groups that do not exist, one sentence each. They belong to no topic.
+create function tidemark_fn.stray_records() returns setof text
+language plpgsql volatile as $$
+begin
   return query
   select format('a lease of consumer ''%s'' belongs to no group', l.consumer)
   from tidemark.lease as l
@@ -180,8 +188,6 @@ begin
   select format('retries of subscription %s, which does not exist', o.id)
   from owner as o
   where o.id is not null and not exists (select from tidemark.subscription as s where s.id = o.id);
-
-  return query select * from tidemark_fn.bit_inconsistencies(p_topic);
 end
 $$;
 

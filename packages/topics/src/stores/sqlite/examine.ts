@@ -1,0 +1,25 @@
+import type { Examination } from '../inspection.ts'
+import { unsubscribedTopics } from './dead-groups.ts'
+import { topicFacts } from './facts.ts'
+import { described, statsOf } from './stats.ts'
+import type { Transaction } from './transaction.ts'
+import { listZombies } from './zombies.ts'
+
+/** Call it in a read transaction. */
+export function examine(tx: Transaction, most: number): Examination {
+  const now = tx.now()
+  const topics = described(tx, most, now)
+  return {
+    stats: statsOf(tx, topics, now, true),
+    facts: topics.map(({ topic, groups }) => topicFacts(tx, topic, groups)),
+    zombies: listZombies(tx).map(({ topic, subscription, movedAt, waiting }) => ({
+      topic: topic.name,
+      group: subscription.group,
+      movedAt,
+      waiting,
+    })),
+    unsubscribed: unsubscribedTopics(tx),
+    // There is one writer at a time, so no transaction can hold back what others have committed.
+    horizonHolders: [],
+  }
+}
