@@ -81,9 +81,9 @@ export class Script {
     this.#child.on('message', listener)
   }
 
-  /** Received by the script as process.on('message'). */
+  /** Received by the script as process.on('message'); lost if the script has ended. */
   send(message: object): void {
-    this.#child.send(message)
+    if (this.#child.connected) this.#child.send(message, () => {}) // It may end on the way there.
   }
 
   kill(signal: NodeJS.Signals = 'SIGKILL'): void {

@@ -9,6 +9,8 @@ type Way = {
   isDeaf: boolean
   /** Nothing gets through, and neither end is told. */
   isSilent: boolean
+  /** Its next answer is lost, and the connection with it. */
+  losesAnswer: boolean
 }
 
 /** A network between clients and the server that the test can silence or cut: real sockets, of which nothing gets through. */
@@ -25,6 +27,10 @@ export class Network implements AsyncDisposable {
   onSent: ((text: string) => void) | undefined
   /** As many connections were open at once. */
   most = 0
+  /** So many milliseconds pass before anything arrives, in either direction. */
+  delayMs = 0
+  /** The next `count` requests that match are carried out by the server, and their answers are lost with the connection. */
+  lostAnswers: { readonly to: RegExp; count: number } | undefined
 
   static async to(url: string): Promise<Network> {
     const target = new URL(url)
@@ -84,11 +90,11 @@ export class Network implements AsyncDisposable {
 
   #join(client: Socket, target: URL): void {
     const server = connectTo({ host: target.hostname, port: Number(target.port) })
-    const way: Way = { client, server, isSilent: this.#cut, isDeaf: false }
+    const way: Way = { client, server, isSilent: this.#cut, isDeaf: false, losesAnswer: false }
     this.#ways.add(way)
     this.most = Math.max(this.most, this.connections)
     const { fate } = this
-    client.on('data', data => this.onSent?.(data.toString('latin1')))
+    client.on('data', data => this.#hear(way, data))
     let answers = 0
     server.on('data', () => {
       if (++answers !== fate?.answers) return
@@ -101,7 +107,9 @@ export class Network implements AsyncDisposable {
       [server, client],
     ] as const) {
       from.on('data', data => {
-        if (!way.isSilent && !(way.isDeaf && from === server)) to.write(data)
+        if (way.losesAnswer && from === server) return reset(way)
+        if (this.delayMs > 0) setTimeout(() => pass(way, from, to, data), this.delayMs)
+        else pass(way, from, to, data)
       })
       from.on('error', () => from.destroy())
       from.on('close', () => {
@@ -110,6 +118,20 @@ export class Network implements AsyncDisposable {
       })
     }
   }
+
+  #hear(way: Way, data: Buffer): void {
+    const lost = this.lostAnswers
+    if (this.onSent === undefined && lost === undefined) return
+    const text = data.toString('latin1')
+    this.onSent?.(text)
+    if (lost === undefined || lost.count === 0 || !lost.to.test(text)) return
+    lost.count--
+    way.losesAnswer = true
+  }
+}
+
+function pass(way: Way, from: Socket, to: Socket, data: Buffer): void {
+  if (!way.isSilent && !(way.isDeaf && from === way.server) && !to.destroyed) to.write(data)
 }
 
 function reset({ client, server }: Way): void {

@@ -1,0 +1,93 @@
+/**
+ * A disk of its own for a SQLite file: an ext4 file system in a file, mounted through a loop device. It can lose its power
+ * (FS_IOC_SHUTDOWN drops everything that was not synced) and run full. It needs root and a kernel that allows loop mounts.
+ */
+import { execFile } from 'node:child_process'
+import { rmSync, statfsSync, writeFileSync } from 'node:fs'
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { createFolder, removeFolder } from '../folders.ts'
+
+const run = promisify(execFile)
+const SIZE_MB = 128
+/** EXT4_GOING_FLAGS_NOLOGFLUSH: not even the journal of the file system is written. */
+const SHUT_DOWN =
+  'sysopen(my $root, $ARGV[0], 0) or die $!; my $flags = pack("L", 2); ioctl($root, 0x8004587D, $flags) or die $!'
+
+export class Disk implements AsyncDisposable {
+  readonly path: string
+  readonly #folder: string
+  readonly #image: string
+  readonly #ballast: string
+
+  /** A text says why this machine has none. */
+  static async create(): Promise<Disk | string> {
+    if (process.platform !== 'linux' || process.getuid?.() !== 0) return 'loop mounts need Linux and root'
+    const folder = createFolder('tidemark-chaos-disk')
+    const disk = new Disk(folder)
+    try {
+      await run('truncate', ['-s', `${SIZE_MB}M`, disk.#image])
+      await run('mkfs.ext4', ['-q', '-F', '-m', '0', disk.#image])
+      await mkdir(disk.path)
+      await disk.#mount()
+      return disk
+    } catch (error) {
+      removeFolder(folder)
+      return `this machine allows no loop mount (${(error as Error).message.split('\n')[0]})`
+    }
+  }
+
+  private constructor(folder: string) {
+    this.#folder = folder
+    this.#image = join(folder, 'disk.img')
+    this.path = join(folder, 'mounted')
+    this.#ballast = join(this.path, 'ballast')
+  }
+
+  /** What was not synced is gone. Nobody may have a file open, or the disk stays busy. */
+  async losePower(): Promise<void> {
+    await run('perl', ['-e', SHUT_DOWN, this.path])
+    await this.#unmount()
+    await this.#mount()
+    // Its removal may not have been synced either.
+    this.free()
+  }
+
+  /** Nothing is left until `free` is called. */
+  async fill(): Promise<void> {
+    const { bavail, bsize } = statfsSync(this.path)
+    await run('fallocate', ['-l', String(Math.max(bavail - 1, 1) * bsize), this.#ballast]).catch(() => {}) // Others were quicker.
+    try {
+      for (;;) writeFileSync(this.#ballast, Buffer.alloc(4_096), { flag: 'a' })
+    } catch {
+      // Now it is full.
+    }
+  }
+
+  free(): void {
+    rmSync(this.#ballast, { force: true })
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#unmount()
+    removeFolder(this.#folder)
+  }
+
+  async #mount(): Promise<void> {
+    await run('mount', ['-o', 'loop', this.#image, this.path])
+  }
+
+  async #unmount(): Promise<void> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        await run('umount', [this.path])
+        return
+      } catch (error) {
+        // A process that was killed a moment ago may still hold its files.
+        if (attempt === 20) throw error
+        await new Promise(resolve => setTimeout(resolve, 100))
+      }
+    }
+  }
+}

@@ -1,0 +1,42 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { DatabaseError, open } from 'tidemark'
+import { until } from '../../until.ts'
+import { DOOMED_POSTS } from '../fleet.ts'
+import { now } from '../journal.ts'
+import { SILENT } from '../silent.ts'
+import { DOOMED } from '../world.ts'
+import { BOTH, type Fault } from './fault.ts'
+
+const LIFE_MS = 1_500
+const PATIENCE_MS = 30_000
+
+export const droppedNamespace: Fault = {
+  name: 'dropped-namespace',
+  about: 'a namespace is dropped under its processes, which open the new one of the same name',
+  engines: BOTH,
+  lane: 'processes',
+  reaches: [],
+  async inject({ place, fleet, journal }) {
+    // Everything that was ever published there is gone with it.
+    const posts = DOOMED_POSTS.filter(({ name }) => !fleet.names.includes(name))
+    if (posts.length > 0) fleet.start(posts)
+    await delay(LIFE_MS)
+    try {
+      await until(() => isDropped(place.directUrl), { what: 'the namespace to be dropped', timeout: PATIENCE_MS })
+    } finally {
+      journal.write({ what: 'loss', fault: 'dropped-namespace', scope: `${DOOMED}/`, from: 0, to: now() })
+    }
+  },
+}
+
+/** A fault of the other lane may be in the way. */
+async function isDropped(url: string): Promise<boolean> {
+  try {
+    const tm = await open(url, { namespace: DOOMED, logger: SILENT, maintenance: false })
+    await tm.dropNamespace()
+    return true
+  } catch (error) {
+    if (error instanceof DatabaseError) return false
+    throw error
+  }
+}

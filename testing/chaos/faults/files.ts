@@ -1,0 +1,71 @@
+/** Faults of a SQLite file and of the disk below it. */
+import { copyFileSync, existsSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { temporaryFolder } from '../../folders.ts'
+import { now } from '../journal.ts'
+import type { FilePlace } from '../place.ts'
+import type { Fault, Scene } from './fault.ts'
+
+const LOSING_MS = 1_200
+const SUFFIXES = ['', '-wal', '-shm']
+
+const FILE = {
+  engines: ['sqlite'],
+  lane: 'database',
+  reaches: [],
+  missing: scene => fileOf(scene).whyNoDisk,
+} as const satisfies Partial<Fault>
+
+export const powerLoss: Fault = {
+  ...FILE,
+  name: 'power-loss',
+  about: 'SQLite: all processes end, and the disk loses everything that was not synced (FS_IOC_SHUTDOWN)',
+  async inject(scene) {
+    const from = now()
+    await scene.fleet.allDown(async () => await fileOf(scene).disk?.losePower())
+    scene.journal.write({ what: 'crash', fault: 'power-loss', scope: '', from, to: now() })
+  },
+}
+
+export const diskFull: Fault = {
+  ...FILE,
+  name: 'disk-full',
+  about: 'SQLite: the disk is full for a while',
+  async inject(scene, random) {
+    const { disk } = fileOf(scene)
+    await disk?.fill()
+    await delay(1_000 + random.below(2_000))
+    disk?.free()
+  },
+}
+
+export const restoredFile: Fault = {
+  name: 'restored-copy',
+  about: 'the data folder or file is replaced by an earlier copy',
+  engines: ['sqlite'],
+  lane: 'database',
+  reaches: [],
+  async inject(scene) {
+    const { path } = fileOf(scene)
+    using folder = temporaryFolder()
+    const backup = join(folder.path, 'app.db')
+    await scene.fleet.allDown(async () => copy(path, backup))
+    const from = now()
+    await delay(LOSING_MS)
+    await scene.fleet.allDown(async () => copy(backup, path))
+    scene.journal.write({ what: 'loss', fault: 'restored-copy', scope: 'default/', from, to: now() })
+  },
+}
+
+function copy(from: string, to: string): void {
+  for (const suffix of SUFFIXES) {
+    rmSync(to + suffix, { force: true })
+    if (existsSync(from + suffix)) copyFileSync(from + suffix, to + suffix)
+  }
+}
+
+function fileOf({ place }: Scene): FilePlace {
+  if (place.file === undefined) throw new Error('This fault needs a SQLite file')
+  return place.file
+}

@@ -1,0 +1,53 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { open } from 'tidemark'
+import { until } from '../../until.ts'
+import { SILENT } from '../silent.ts'
+import { DEATH_MS, LEASE_MS, LONGEST_SWEEP_MS } from '../world.ts'
+import { BOTH, type Fault } from './fault.ts'
+
+const LONGEST_DEATH_MS = 12_000
+/** The other of the two takes over what the first held. */
+const TWINS = ['groups-1', 'groups-2']
+const OTHERS = ['readers', 'puller', 'operator', 'publisher-1']
+
+export const freeze: Fault = {
+  name: 'freeze',
+  about: 'SIGSTOP of two processes for longer than a lease, so that they go on with messages of others',
+  engines: BOTH,
+  lane: 'processes',
+  reaches: ['take-overs', 'stale settlements'],
+  async inject({ fleet }, random) {
+    const victims = [random.pick(TWINS), random.pick(OTHERS)]
+    for (const victim of victims) fleet.signal(victim, 'SIGSTOP')
+    await delay(LEASE_MS + LONGEST_SWEEP_MS + random.below(500))
+    for (const victim of victims) fleet.signal(victim, 'SIGCONT')
+  },
+}
+
+export const death: Fault = {
+  name: 'death',
+  about: 'SIGSTOP of the only process of a group until the group is dead; it comes back',
+  engines: BOTH,
+  lane: 'processes',
+  reaches: ['resurrections'],
+  async inject({ fleet, place }) {
+    fleet.signal('mortal', 'SIGSTOP')
+    try {
+      await until(() => isDead(place.directUrl), { what: 'the group to be found dead', timeout: LONGEST_DEATH_MS })
+    } catch {
+      // The faults of the other lane kept everybody from looking; the report says that no group died.
+    } finally {
+      fleet.signal('mortal', 'SIGCONT')
+    }
+  },
+}
+
+async function isDead(url: string): Promise<boolean> {
+  await delay(DEATH_MS / 3)
+  try {
+    await using tm = await open(url, { logger: SILENT, maintenance: false })
+    return (await tm.admin.groups('orders')).some(({ group, status }) => group === 'mortal' && status === 'DEAD')
+  } catch {
+    return false // The database is away as well.
+  }
+}

@@ -1,0 +1,3 @@
+export type Mutant = { readonly name: string; readonly about: string }
+
+export const MUTANTS: readonly Mutant[] = []

@@ -1,0 +1,63 @@
+/** Where the database of a run lives: a file on a disk of its own, or a server behind a network that faults can break. */
+import { join } from 'node:path'
+import { Network } from '../../packages/topics/test/postgres/network.ts'
+import { createFolder, fastFolder, removeFolder } from '../folders.ts'
+import { type PostgresServer, startPostgres } from '../postgres-server.ts'
+import { Disk } from './disk.ts'
+import type { Engine } from './world.ts'
+
+export type Place = AsyncDisposable & {
+  readonly engine: Engine
+  /** For the processes of the run. */
+  readonly url: string
+  /** For the run itself: no fault of the network applies. */
+  readonly directUrl: string
+  /** PostgreSQL. */
+  readonly server: ServerPlace | undefined
+  /** SQLite. */
+  readonly file: FilePlace | undefined
+}
+
+export type ServerPlace = { server: PostgresServer; readonly network: Network }
+
+export type FilePlace = {
+  readonly path: string
+  readonly disk: Disk | undefined
+  readonly whyNoDisk: string | undefined
+}
+
+/** `wal_buffers` holds commits in memory while a fault delays the writer; the rest of the settings can be changed later. */
+const SETTINGS = ['wal_buffers=64MB', 'restart_after_crash=on', 'max_prepared_transactions=0', 'checkpoint_timeout=1h']
+
+export const createPlace = (engine: Engine): Promise<Place> => (engine === 'sqlite' ? createFile() : createServer())
+
+async function createFile(): Promise<Place> {
+  const disk = await Disk.create()
+  const folder = disk instanceof Disk ? undefined : createFolder('tidemark-chaos-data', fastFolder())
+  const path = join(disk instanceof Disk ? disk.path : (folder ?? ''), 'app.db')
+  const url = `sqlite:${path}`
+  return {
+    engine: 'sqlite',
+    ...{ url, directUrl: url, server: undefined },
+    file: { path, disk: disk instanceof Disk ? disk : undefined, whyNoDisk: disk instanceof Disk ? undefined : disk },
+    async [Symbol.asyncDispose]() {
+      if (disk instanceof Disk) await disk[Symbol.asyncDispose]()
+      if (folder !== undefined) removeFolder(folder)
+    },
+  }
+}
+
+async function createServer(): Promise<Place> {
+  const server = await startPostgres({ settings: SETTINGS })
+  const network = await Network.to(server.url)
+  const place: ServerPlace = { server, network }
+  return {
+    engine: 'postgres',
+    ...{ url: network.url, directUrl: server.url, file: undefined, server: place },
+    async [Symbol.asyncDispose]() {
+      await network[Symbol.asyncDispose]()
+      if (place.server !== server) await place.server[Symbol.asyncDispose]()
+      await server[Symbol.asyncDispose]()
+    },
+  }
+}

@@ -1,0 +1,3 @@
+import { runGroups } from './groups.ts'
+
+await runGroups([{ topic: 'brief', group: 'mayfly' }])
