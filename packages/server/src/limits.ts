@@ -61,6 +61,12 @@ export const LIMITS = {
     default: 10,
   }),
   openRuns: whole({ says: 'Maximum number of run indexes kept open.', min: 1, max: 1_000, default: 8 }),
+  overviewGroups: whole({
+    says: 'Maximum number of groups in an overview, of all topics together. Each topic shows those that need attention first.',
+    min: 1,
+    max: 100_000,
+    default: 1_000,
+  }),
   historySeries: whole({
     says: 'Maximum number of series in one answer of the history.',
     min: 1,

@@ -22,19 +22,44 @@ describe('the history of rates', () => {
       ]),
     )
 
-  it('gives rates as differences of positions, and null where nothing is known', () => {
+  it('gives rates as differences of positions, a mean between two reads, and null where nothing is known', () => {
     const history = new RateHistory()
     look(history, 10_000, 100, 0)
     look(history, 11_000, 110, 4)
     look(history, 13_000, 130, 0)
-    assert.deepEqual(history.read('topic:a', '1s', 4, 13_000), { published: [null, 10, null, null] })
+    assert.deepEqual(history.read('topic:a', '1s', 4, 13_000), { published: [null, 10, 10, 10] })
     assert.deepEqual(history.read('group:a/g', '1s', 4, 13_000), {
-      consumed: [null, 6, null, null],
-      lag: [0, 4, null, 0],
+      consumed: [null, 6, 12, 12],
+      lag: [0, 4, 4, 0],
     })
     assert.deepEqual(history.read('topic:a', '10s', 2, 13_000), { published: [null, null] })
     look(history, 20_000, 330, 0)
     assert.deepEqual(history.read('topic:a', '10s', 2, 20_000), { published: [null, 20] })
+  })
+
+  it('has no hole where nobody watched, and one where nothing was read for more than a minute', () => {
+    const history = new RateHistory()
+    for (const second of [0, 10, 20, 90, 91]) look(history, second * 1_000, second * 7, second)
+    const { published, lag } = { published: [], lag: [], ...history.read('topic:a', '1s', 92, 91_000) }
+    assert.deepEqual([...new Set(published.slice(1, 21))], [7])
+    assert.deepEqual([...new Set(published.slice(21, 91))], [null])
+    assert.equal(published[91], 7)
+    assert.deepEqual(lag, [])
+    const lags = history.read('group:a/g', '1s', 92, 91_000).lag ?? []
+    assert.deepEqual([lags[9], lags[10], lags[19], lags[20], lags[21], lags[90]], [0, 10, 10, 20, null, 90])
+    // A step without a read, in the coarser history too.
+    assert.deepEqual(history.read('topic:a', '10s', 10, 91_000).published, [
+      null,
+      7,
+      7,
+      null,
+      null,
+      null,
+      null,
+      null,
+      null,
+      null,
+    ])
   })
 
   it('does not make a negative rate of a counter that starts again', () => {
@@ -51,6 +76,22 @@ describe('the history of rates', () => {
     history.add(1_000_000, new Map())
     assert.equal(history.has('topic:a'), false)
     assert.deepEqual(history.read('topic:a', '1s', 3, 1_000_000), {})
+  })
+})
+
+/** Reaches inside: four thousand series are too many for a test. */
+describe('a history of more series than it keeps', () => {
+  it('keeps the first, and those that somebody asks for', () => {
+    const history = new RateHistory(2)
+    const look = (at: number): void =>
+      history.add(at, new Map(['topic:a', 'topic:b', 'topic:c', 'topic:d'].map(name => [name, { published: at }])))
+    look(1_000)
+    assert.deepEqual(['topic:a', 'topic:b', 'topic:c'].map(history.has), [true, true, false])
+    assert.deepEqual(history.read('topic:c', '1s', 2, 1_000), {})
+    look(2_000)
+    look(3_000)
+    assert.deepEqual(history.read('topic:c', '1s', 2, 3_000), { published: [null, 1_000] })
+    assert.deepEqual(['topic:a', 'topic:c', 'topic:d'].map(history.has), [true, true, false])
   })
 })
 
@@ -140,7 +181,7 @@ describe('the overview', () => {
     await server.tm.configureTopic('orders')
     await using events = await Listener.open(server.url, '/api/v1/events')
     const isToldOf = ({ event, data }: Received): boolean =>
-      event === 'snapshot' && data.attention[0]?.kind === 'database'
+      event === 'live' && data.attention?.[0]?.kind === 'database'
     await events.next(({ event }) => event === 'live', 'the first figures')
     assert.equal(events.events.some(isToldOf), false)
     await server.tm.close()

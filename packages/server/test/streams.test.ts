@@ -142,7 +142,7 @@ describe('the stream of events', () => {
       (topic: string) =>
       ({ event, data }: Received) =>
         event === 'topic' && data.topic === topic
-    const skipped = ({ event }: Received) => event === 'skipped'
+    const missed = ({ event }: Received) => event === 'missed'
     await using first = await Listener.open(server.url, '/api/v1/events')
     await server.tm.configureTopic('a')
     await server.tm.admin.deleteTopic('a')
@@ -152,18 +152,20 @@ describe('the stream of events', () => {
     await first.next(deleted('b'), 'the second event')
     await using second = await Listener.open(server.url, '/api/v1/events', { 'last-event-id': String(seen.id) })
     await second.next(deleted('b'), 'the event that was missed')
-    assert.deepEqual([second.events.some(deleted('a')), second.events.some(skipped)], [false, false])
+    assert.deepEqual([second.events.some(deleted('a')), second.events.some(missed)], [false, false])
     // A browser that opens a new stream cannot send the header.
     await using third = await Listener.open(server.url, `/api/v1/events?after=${seen.id}`)
     await third.next(deleted('b'), 'the event that was missed, asked for in the address')
-    assert.deepEqual([third.events.some(deleted('a')), third.events.some(skipped)], [false, false])
+    assert.deepEqual([third.events.some(deleted('a')), third.events.some(missed)], [false, false])
     await using other = await Listener.open(server.url, '/api/v1/events', { 'last-event-id': 'other-1' })
-    const told = await other.next(skipped, 'what was skipped')
-    assert.deepEqual(told.data, { reason: 'restarted', lastEventId: 'other-1' })
+    const told = await other.next(missed, 'what was missed')
+    const life = String(seen.id).split('-')[0] ?? ''
+    assert.deepEqual([told.data.reason, told.data.from], ['restarted', 'other-1'])
+    assert.match(told.data.to, new RegExp(`^${life}-\\d+$`))
     assert.equal(other.events.some(deleted('b')), false)
   })
 
-  it('says that it skipped what is no longer kept', async () => {
+  it('says that what is no longer kept was missed', async () => {
     await using server = await serve()
     await using first = await Listener.open(server.url, '/api/v1/events')
     await server.tm.configureTopic('work')
@@ -175,9 +177,11 @@ describe('the stream of events', () => {
     for (let n = 0; n < 1_050; n++) await redriveNothing()
     await until(() => first.events.filter(ofTopic).length > 1_050, { what: 'all of them' })
     await using second = await Listener.open(server.url, '/api/v1/events', { 'last-event-id': String(seen.id) })
-    const told = await second.next(({ event }) => event === 'skipped', 'what was skipped')
-    assert.deepEqual(told.data, { reason: 'too-old', lastEventId: seen.id })
+    const told = await second.next(({ event }) => event === 'missed', 'what was missed')
+    assert.deepEqual([told.data.reason, told.data.from], ['too-old', seen.id])
     await until(() => second.events.filter(ofTopic).length > 900, { what: 'the events that are still kept' })
+    const numberOf = (id: unknown): number => Number(String(id).split('-')[1])
+    assert.equal(numberOf(second.events.find(({ id }) => id !== undefined)?.id), numberOf(told.data.to) + 1)
   })
 
   it('disconnects a reader that reads nothing', async () => {

@@ -19,6 +19,7 @@ const edge = (from: string, to: string) => ({
   group: null,
   perSecond: 1,
   backlog: 0,
+  capacity: null,
   fill: null,
 })
 

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
-import { bridged } from '../src/page/groups/bridged.ts'
 import {
   backfillText,
   cancelText,
@@ -80,13 +79,5 @@ describe('what an action on a group says beforehand', () => {
       'Cancels email, waits up to 10 s for 24 in flight, and deletes it. Its 3 dead letters stay.',
     )
     assert.match(plain(backfillText('start', 0)), /^Up to 1 000 000 earlier messages/)
-  })
-})
-
-describe('a line over time', () => {
-  it('goes straight over the time between two looks, and leaves longer gaps open', () => {
-    assert.deepEqual(bridged([0, null, null, 3, null]), [0, 1, 2, 3, null])
-    const long = [1, ...new Array(10).fill(null), 1]
-    assert.deepEqual(bridged(long), long)
   })
 })

@@ -13,6 +13,7 @@ const topic = (name: string, lag: number, rate: number, bytes: number | null = n
     oldestAt: null,
     publishedPerSecond: rate,
     groups: [{ group: `${name}-group`, lagMessages: lag } as GroupLive],
+    totals: { groups: 1, lagMessages: lag, deadLetters: 0, late: 0, paused: 0, dead: 0, cancelled: 0 },
   }) as unknown as TopicLive
 
 const names = (topics: readonly TopicLive[]): string[] => topics.map(each => each.topic)

@@ -38,7 +38,11 @@ export type GraphEdge = {
   readonly group: string | null
   /** Number of items that have passed since the start; null if not counted. */
   readonly passed: number | null
-  /** Fill level of a queue, 0 to 1; null elsewhere. */
+  /** Items that wait in the queue from which the binding reads; null elsewhere. */
+  readonly backlog: number | null
+  /** Maximum number of items in a queue; null elsewhere, and if only its bytes are limited. */
+  readonly capacity: number | null
+  /** Fill level of a queue, 0 to 1, by items or by bytes, whichever is higher; null elsewhere. */
   readonly fill: number | null
 }
 
@@ -73,7 +77,7 @@ export function graphOf(
         binding,
         group: to.kind === 'topic-read' ? to.consumerGroup : null,
         passed: passedOf(binding, to, status, resources, reads),
-        fill: to.kind === 'queue' ? fillOf(to.name, resources) : null,
+        ...(to.kind === 'queue' ? queueFacts(to.name, resources, reads) : NO_QUEUE),
       })
     }
   }
@@ -124,9 +128,17 @@ function passedOf(
   return status?.metrics.batchesIndexed ?? null
 }
 
-function fillOf(name: string, resources: readonly ResourceStatus[]): number | null {
+type QueueFacts = Pick<GraphEdge, 'backlog' | 'capacity' | 'fill'>
+
+const NO_QUEUE: QueueFacts = { backlog: null, capacity: null, fill: null }
+
+function queueFacts(name: string, resources: readonly ResourceStatus[], reads: boolean): QueueFacts {
   const metrics = resources.find(each => each.kind === 'queue' && each.name === name)?.metrics
-  if (metrics === undefined) return null
+  if (metrics === undefined) return NO_QUEUE
   const { items = 0, maxItems, bytes = 0, maxBytes } = metrics
-  return Math.min(1, Math.max(maxItems ? items / maxItems : 0, maxBytes ? bytes / maxBytes : 0))
+  return {
+    backlog: reads ? items : null,
+    capacity: maxItems || null,
+    fill: Math.min(1, Math.max(maxItems ? items / maxItems : 0, maxBytes ? bytes / maxBytes : 0)),
+  }
 }

@@ -31,9 +31,9 @@ export class GraphRates {
   }
 }
 
-/** Messages waiting for the group of an edge. A run has its own topics: `<name>.<run id>`. */
-function backlogOf({ from, group }: PipelineGraph['edges'][number], topics: readonly TopicLive[]): number {
-  if (group === null) return 0
+/** Items waiting in a queue, or messages waiting for the group of an edge. A run has its own topics: `<name>.<run id>`. */
+function backlogOf({ from, group, backlog }: PipelineGraph['edges'][number], topics: readonly TopicLive[]): number {
+  if (group === null) return backlog ?? 0
   const name = from.slice('topic:'.length)
   return topics
     .filter(({ topic }) => topic === name || topic.startsWith(`${name}.`))

@@ -8,6 +8,7 @@ import { GraphRates } from './graph-live.ts'
 import { GroupChanges } from './group-changes.ts'
 import { RateHistory } from './rate-history.ts'
 import type { Attention, GraphLive, TopicLive } from './shapes.ts'
+import { withShownGroups } from './shown-groups.ts'
 import { TopicsLive } from './topics-live.ts'
 
 /**
@@ -27,7 +28,10 @@ const SHARE = 9
 export type Looked = {
   readonly at: Date
   readonly stats: Stats
+  /** With all their groups. */
   readonly topics: readonly TopicLive[]
+  /** The same topics with the groups that an overview has room for. */
+  readonly shown: readonly TopicLive[]
   readonly attention: readonly Attention[]
   readonly pipeline: GraphLive | null
 }
@@ -76,7 +80,8 @@ export class LiveLook {
   /** The last result if it is fresh enough, or a new one. */
   async read(maxAgeMs = WATCHED_MS): Promise<Looked> {
     const { topics } = this.#settings
-    if (topics === undefined) return { at: new Date(), stats: NOTHING, topics: [], attention: [], pipeline: null }
+    if (topics === undefined)
+      return { at: new Date(), stats: NOTHING, topics: [], shown: [], attention: [], pipeline: null }
     // By this process's clock: that of the database may be another. A read that takes long is not repeated for each caller.
     const isFresh = performance.now() - this.#readAt <= Math.max(maxAgeMs, Math.min(this.#tookMs * SHARE, HEALTH_MS))
     return this.#latest !== undefined && isFresh ? this.#latest : await this.#look(topics)
@@ -137,7 +142,8 @@ export class LiveLook {
     if (checked !== undefined) this.#attention = this.#attentionOf(checked, live)
     const graph = this.#settings.pipeline?.graph()
     const pipeline = graph === undefined ? null : this.#flow.add(graph, live)
-    const looked: Looked = { at: stats.takenAt, stats, topics: live, attention: this.#attention, pipeline }
+    const shown = withShownGroups(live, this.#settings.limits.overviewGroups)
+    const looked: Looked = { at: stats.takenAt, stats, topics: live, shown, attention: this.#attention, pipeline }
     this.#latest = looked
     for (const watcher of this.#watchers) watcher(looked)
     return looked

@@ -7,6 +7,7 @@ import type { Attention, GraphLive, TopicLive } from './shapes.ts'
  * through all of them.
  */
 export const MOST_TOPICS = 2_000
+/** Groups of a topic in detail. */
 export const MOST_GROUPS = 200
 
 /** Everything that the page's overview shows. */
@@ -20,15 +21,25 @@ export type Overview = {
   readonly newestRun: RunFacts | null
 }
 
-export const overviewOf = ({ at, topics, attention, pipeline }: Looked, newestRun: RunFacts | null): Overview => ({
-  at,
-  topics: topics
-    .slice(0, MOST_TOPICS)
-    .map(topic =>
-      topic.groups.length > MOST_GROUPS ? { ...topic, groups: topic.groups.slice(0, MOST_GROUPS) } : topic,
-    ),
-  omitted: Math.max(0, topics.length - MOST_TOPICS),
-  attention,
-  pipeline,
-  newestRun,
-})
+/** `detailed`: topics that are shown with all their groups. */
+export function overviewOf(
+  { at, topics, shown, attention, pipeline }: Looked,
+  newestRun: RunFacts | null,
+  detailed: readonly string[] = [],
+): Overview {
+  const listed = shown.slice(0, MOST_TOPICS)
+  return {
+    at,
+    topics: detailed.length === 0 ? listed : listed.map((topic, index) => inDetail(topic, topics[index], detailed)),
+    omitted: Math.max(0, topics.length - MOST_TOPICS),
+    attention,
+    pipeline,
+    newestRun,
+  }
+}
+
+/** `whole`: the same topic with all its groups. */
+const inDetail = (topic: TopicLive, whole: TopicLive | undefined, detailed: readonly string[]): TopicLive =>
+  whole !== undefined && detailed.includes(topic.topic)
+    ? { ...topic, groups: whole.groups.slice(0, MOST_GROUPS) }
+    : topic

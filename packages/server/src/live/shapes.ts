@@ -31,7 +31,22 @@ export type TopicLive = {
   readonly bytes: number
   readonly oldestAt: Date | null
   readonly publishedPerSecond: number
+  /** All of them, or in an overview those that need attention first. */
   readonly groups: readonly GroupLive[]
+  /** Of all groups of the topic, also those that are left out. */
+  readonly totals: GroupTotals
+}
+
+/** What the groups of a topic come to. */
+export type GroupTotals = {
+  readonly groups: number
+  readonly lagMessages: number
+  readonly deadLetters: number
+  /** Active groups that are not healthy. */
+  readonly late: number
+  readonly paused: number
+  readonly dead: number
+  readonly cancelled: number
 }
 
 /** Something that needs attention. */
@@ -48,6 +63,6 @@ export type Attention = {
 }
 
 /** A binding of the pipeline with its current throughput. */
-export type GraphEdgeLive = GraphEdge & { readonly perSecond: number | null; readonly backlog: number }
+export type GraphEdgeLive = Omit<GraphEdge, 'backlog'> & { readonly perSecond: number | null; readonly backlog: number }
 
 export type GraphLive = { readonly nodes: readonly GraphNode[]; readonly edges: readonly GraphEdgeLive[] }

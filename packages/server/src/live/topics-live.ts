@@ -1,6 +1,6 @@
 import type { GroupHealth, Stats, TopicStats } from 'tidemark'
 import type { Figures } from './rate-history.ts'
-import type { GroupLive, TopicLive } from './shapes.ts'
+import type { GroupLive, GroupTotals, TopicLive } from './shapes.ts'
 
 /** Rates are differences of positions over this time: shorter ones jump, longer ones lag behind. */
 const RATE_WINDOW_MS = 5_000
@@ -30,6 +30,7 @@ function topicLive(
   { config, firstId, lastId, retained, bytes, oldestAt, groups }: TopicStats,
   rateOf: (name: string, counter: 'published' | 'consumed') => number,
 ): TopicLive {
+  const all = Object.values(groups)
   return {
     topic,
     config,
@@ -39,8 +40,22 @@ function topicLive(
     bytes,
     oldestAt,
     publishedPerSecond: rateOf(`topic:${topic}`, 'published'),
-    groups: Object.values(groups).map(group => groupLive(group, rateOf(`group:${topic}/${group.group}`, 'consumed'))),
+    groups: all.map(group => groupLive(group, rateOf(`group:${topic}/${group.group}`, 'consumed'))),
+    totals: totalsOf(all),
   }
+}
+
+function totalsOf(groups: readonly GroupHealth[]): GroupTotals {
+  const totals = { groups: groups.length, lagMessages: 0, deadLetters: 0, late: 0, paused: 0, dead: 0, cancelled: 0 }
+  for (const { status, healthy, lagMessages, deadLetters } of groups) {
+    totals.lagMessages += lagMessages
+    totals.deadLetters += deadLetters
+    if (status === 'PAUSED') totals.paused++
+    else if (status === 'DEAD') totals.dead++
+    else if (status === 'CANCELLED') totals.cancelled++
+    else if (!healthy) totals.late++
+  }
+  return totals
 }
 
 const groupLive = (group: GroupHealth, consumedPerSecond: number): GroupLive => ({
@@ -60,10 +75,13 @@ const groupLive = (group: GroupHealth, consumedPerSecond: number): GroupLive => 
   backfill: group.backfill,
 })
 
+/** Topics first: with more series than the history keeps, each topic has one. */
 function figuresOf({ topics }: Stats): Map<string, Figures> {
   const figures = new Map<string, Figures>()
-  for (const [topic, { messagesPublished, groups }] of Object.entries(topics)) {
+  for (const [topic, { messagesPublished }] of Object.entries(topics)) {
     figures.set(`topic:${topic}`, { published: messagesPublished })
+  }
+  for (const [topic, { messagesPublished, groups }] of Object.entries(topics)) {
     for (const { group, lagMessages } of Object.values(groups)) {
       figures.set(`group:${topic}/${group}`, { consumed: messagesPublished - lagMessages, lag: lagMessages })
     }

@@ -137,7 +137,7 @@ export const healthRoutes = (context: Context, metrics: ServerMetrics): Route[] 
       'summed up per second. change: a topic or group was created, changed or removed by any process. service: a ' +
       'service changed its state or failed. pipeline: the status of the services. run: the last indexed tick of ' +
       'the newest run and of every run that grows. series: new points of a run asked for in detail. lanes: a topic asked for in detail, with its groups. A reader that is too slow ' +
-      'is disconnected. Reconnecting with Last-Event-ID continues where the stream stopped; a skipped event reports that some events were no longer available.',
+      'is disconnected. Reconnecting with Last-Event-ID continues where the stream stopped; a missed event reports that some events were no longer available.',
     query: strict({
       after: Type.Optional(
         Type.String({

@@ -76,9 +76,13 @@ const SeriesEvent = strict(
   { description: 'New points of a run that was asked for in detail (detail=run:<run>).' },
 )
 
-const Skipped = strict(
-  { reason: Type.Enum(['restarted', 'too-old']), lastEventId: Type.String() },
-  { description: 'Events after Last-Event-ID were dropped before they could be sent.' },
+const Missed = strict(
+  {
+    reason: Type.Enum(['restarted', 'too-old']),
+    from: Type.String({ description: 'The last id that was given.' }),
+    to: Type.String({ description: 'Id of the last event that can no longer be sent. Those after it follow.' }),
+  },
+  { description: 'Events after the given id are no longer available: fetch again what depends on them.' },
 )
 
 const Hello = strict(
@@ -104,6 +108,6 @@ export const EventSchema = share(
     event('snapshot', OverviewSchema),
     event('live', LiveRowsSchema),
     event('lanes', TopicDetailSchema),
-    event('skipped', share('SkippedEvent', Skipped)),
+    event('missed', share('MissedEvent', Missed)),
   ]),
 )

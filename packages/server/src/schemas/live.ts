@@ -1,6 +1,6 @@
 import { Type } from 'typebox'
 import { MOST_ATTENTION } from '../live/attention.ts'
-import { MOST_GROUPS, MOST_TOPICS } from '../live/overview.ts'
+import { MOST_TOPICS } from '../live/overview.ts'
 import { Count, nullable, strict, Time } from './common.ts'
 import { BackfillProgress, GroupPosition } from './groups.ts'
 import { RunFactsSchema } from './runs.ts'
@@ -22,6 +22,22 @@ const GroupLive = share(
   }),
 )
 
+const GroupTotals = share(
+  'GroupTotals',
+  strict(
+    {
+      groups: Count,
+      lagMessages: Count,
+      deadLetters: Count,
+      late: Type.Integer({ minimum: 0, description: 'Active groups that are not healthy.' }),
+      paused: Count,
+      dead: Count,
+      cancelled: Count,
+    },
+    { description: 'Of all groups of the topic, also those that are left out.' },
+  ),
+)
+
 const TopicLive = share(
   'TopicLive',
   strict({
@@ -33,7 +49,12 @@ const TopicLive = share(
     bytes: Type.Integer({ minimum: 0, description: 'Size on disk; on SQLite estimated from a few messages.' }),
     oldestAt: nullable(Time),
     publishedPerSecond: Rate,
-    groups: Type.Array(GroupLive, { maxItems: MOST_GROUPS }),
+    groups: Type.Array(GroupLive, {
+      maxItems: 100_000,
+      description:
+        'Groups that need attention first, as many as there is room for; all of a topic asked for in detail.',
+    }),
+    totals: GroupTotals,
   }),
 )
 
@@ -72,9 +93,12 @@ export const GraphSchema = share(
         binding: Type.String(),
         group: nullable(Type.String({ description: 'Consumer group of a binding that reads a topic.' })),
         passed: nullable(Count),
-        fill: nullable(Type.Number({ description: 'Fill level of a queue, 0 to 1.' })),
+        capacity: nullable(
+          Type.Integer({ description: 'Maximum number of items in a queue; null if only its bytes are limited.' }),
+        ),
+        fill: nullable(Type.Number({ description: 'Fill level of a queue, 0 to 1, by items or bytes.' })),
         perSecond: nullable(Rate),
-        backlog: Count,
+        backlog: Type.Integer({ minimum: 0, description: 'Items in the queue, or messages waiting for the group.' }),
       }),
       { maxItems: 10_000 },
     ),
@@ -98,8 +122,8 @@ export const LiveRowsSchema = share(
   strict(
     {
       at: Time,
-      topics: Type.Record(Type.String(), Type.Array(nullable(Type.Number()), { maxItems: 3 }), {
-        description: 'Changed topics: [last, publishedPerSecond, kept].',
+      topics: Type.Record(Type.String(), Type.Array(nullable(Type.Number()), { maxItems: 5 }), {
+        description: 'Changed topics: [last, publishedPerSecond, kept, lagMessages, deadLetters].',
       }),
       groups: Type.Record(Type.String(), Type.Array(nullable(Type.Number()), { maxItems: 8 }), {
         description:
@@ -109,6 +133,9 @@ export const LiveRowsSchema = share(
         maxItems: 10_000,
         description: 'Edges of the pipeline in the order of the snapshot: [perSecond, backlog, fill].',
       }),
+      attention: Type.Optional(
+        Type.Array(Attention, { maxItems: MOST_ATTENTION, description: 'All of it, if it has changed.' }),
+      ),
     },
     { description: 'Figures that have changed since the last event of this kind.' },
   ),

@@ -1,5 +1,6 @@
 import type { LiveRows } from '../live/live-changes.ts'
 import type { Overview } from '../live/overview.ts'
+import type { Attention } from '../live/shapes.ts'
 import type { ServerEvent } from '../streams/event-stream.ts'
 import { type Identity, isLimited, sees } from './identity.ts'
 
@@ -10,8 +11,8 @@ type Data = { readonly topic?: unknown; readonly topics?: unknown; readonly at?:
  * belong to a topic.
  */
 export function visibleEvent(identity: Identity, event: ServerEvent): ServerEvent | undefined {
-  // That something was skipped reveals nothing about it.
-  if (!isLimited(identity, 'read') || ['skipped', 'hello'].includes(event.event)) return event
+  // That something was missed reveals nothing about it.
+  if (!isLimited(identity, 'read') || ['missed', 'hello'].includes(event.event)) return event
   const isVisible = (topic: string): boolean => sees(identity, 'read', topic)
   if (event.event === 'snapshot')
     return { event: 'snapshot', data: visibleOverview(dataOf(event) as Overview, isVisible) }
@@ -29,18 +30,22 @@ export const visibleOverview = (overview: Overview, isVisible: (topic: string) =
   at: overview.at,
   topics: overview.topics.filter(({ topic }) => isVisible(topic)),
   omitted: overview.omitted,
-  attention: overview.attention.filter(({ topic }) => topic !== undefined && isVisible(topic)),
+  attention: visibleAttention(overview.attention, isVisible),
   pipeline: null,
   newestRun: null,
 })
 
 /** Names of topics contain no slash. */
-const visibleRows = ({ at, topics, groups }: LiveRows, isVisible: (topic: string) => boolean): LiveRows => ({
+const visibleRows = ({ at, topics, groups, attention }: LiveRows, isVisible: (topic: string) => boolean): LiveRows => ({
   at,
   topics: Object.fromEntries(Object.entries(topics).filter(([topic]) => isVisible(topic))),
   groups: Object.fromEntries(Object.entries(groups).filter(([name]) => isVisible(name.split('/')[0] ?? ''))),
   edges: [],
+  ...(attention && { attention: visibleAttention(attention, isVisible) }),
 })
+
+const visibleAttention = (all: readonly Attention[], isVisible: (topic: string) => boolean): readonly Attention[] =>
+  all.filter(({ topic }) => topic !== undefined && isVisible(topic))
 
 /** Data that is already text can't be filtered, and is not shown. */
 const dataOf = (event: ServerEvent): Data =>

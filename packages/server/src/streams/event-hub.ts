@@ -63,7 +63,7 @@ type Runs = { readonly look: RunsLook; readonly series: RunSeries }
  * One stream of everything for all readers: `topic` (an event of this process), `activity` (what all processes have
  * published, received and acked, summed up), `change` (what was found in the database), `service` (a change of the
  * pipeline), `pipeline` (its status), `run` (how far the newest run and all growing runs are indexed), `series` (new
- * points of a run that the reader asked for), `lanes` (a topic that the reader asked for) and `skipped`. It listens and reads only while somebody is connected, and
+ * points of a run that the reader asked for), `lanes` (a topic that the reader asked for) and `missed`. It listens and reads only while somebody is connected, and
  * once for all of them.
  */
 export class EventHub {
@@ -95,7 +95,7 @@ export class EventHub {
     }
     stream.push({ event: 'hello', data: { life: this.#life, version: VERSION, at: new Date() } })
     for (const event of this.#since(lastEventId)) stream.push(event)
-    stream.push({ event: 'snapshot', data: this.#overviewOf(await this.#live.read(2_000)) })
+    stream.push({ event: 'snapshot', data: this.#overviewOf(await this.#live.read(2_000), detail) })
     this.#readers.set(stream, detail)
     const ends = this.#watchTopics(stream, detail)
     await new Promise<void>(resolve => {
@@ -128,10 +128,14 @@ export class EventHub {
     const [life, number] = lastEventId?.split('-') ?? []
     const known = [...this.#last.values()].map(({ event, text }): ServerEvent => ({ event, data: JSON.parse(text) }))
     if (lastEventId === undefined) return known
-    if (life !== this.#life || !/^\d{1,15}$/.test(number ?? '')) return [skipped('restarted', lastEventId), ...known]
+    const lost = (reason: 'restarted' | 'too-old', last: number): ServerEvent => ({
+      event: 'missed',
+      data: { reason, from: lastEventId.slice(0, 100), to: `${this.#life}-${last}` },
+    })
+    if (life !== this.#life || !/^\d{1,15}$/.test(number ?? '')) return [lost('restarted', this.#number), ...known]
     const oldest = this.#kept[0]?.number ?? this.#number + 1
     const missed = this.#kept.filter(each => each.number > Number(number)).map(({ event }) => event)
-    return oldest > Number(number) + 1 ? [skipped('too-old', lastEventId), ...known, ...missed] : missed
+    return oldest > Number(number) + 1 ? [lost('too-old', oldest - 1), ...known, ...missed] : missed
   }
 
   #tell(event: string, data: unknown): void {
@@ -199,9 +203,22 @@ export class EventHub {
 
   /** Figures are not kept for reconnecting readers: a snapshot tells them more. */
   #tellFigures(looked: Looked): void {
-    const { isOther, rows } = this.#changes.compare(looked)
-    const event = isOther ? { event: 'snapshot', data: this.#overviewOf(looked) } : { event: 'live', data: rows }
-    for (const reader of this.#readers.keys()) reader.push(event)
+    const { isOther, rows } = this.#changes.compare(
+      looked,
+      new Set([...this.#readers.values()].flatMap(each => each.topics)),
+    )
+    const snapshots = new Map<string, Overview>()
+    for (const [reader, detail] of this.#readers) {
+      if (!isOther) {
+        reader.push({ event: 'live', data: rows })
+        continue
+      }
+      // The same for all who look at the same topics.
+      const key = detail.topics.join()
+      const data = snapshots.get(key) ?? this.#overviewOf(looked, detail)
+      snapshots.set(key, data)
+      reader.push({ event: 'snapshot', data })
+    }
   }
 
   #listen(topics: Tidemark): (() => void)[] {
@@ -240,15 +257,10 @@ export class EventHub {
     }
   }
 
-  #overviewOf(looked: Looked): Overview {
-    return overviewOf(looked, this.#runs?.look.newest ?? null)
+  #overviewOf(looked: Looked, { topics }: Detail): Overview {
+    return overviewOf(looked, this.#runs?.look.newest ?? null, topics)
   }
 }
-
-const skipped = (reason: 'restarted' | 'too-old', lastEventId: string): ServerEvent => ({
-  event: 'skipped',
-  data: { reason, lastEventId: lastEventId.slice(0, 100) },
-})
 
 /** Errors as text; no stack leaves the process. */
 function toPlain(event: Events[EventName]): object {

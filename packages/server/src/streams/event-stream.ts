@@ -84,5 +84,15 @@ export class EventStream {
 /** JSON has no line breaks, so one data line is always enough. */
 function toText({ id, event, ...given }: ServerEvent): string {
   const identified = id === undefined ? '' : `id: ${id}\n`
-  return `${identified}event: ${event}\ndata: ${'text' in given ? given.text : JSON.stringify(given.data)}\n\n`
+  return `${identified}event: ${event}\ndata: ${'text' in given ? given.text : jsonOf(given.data)}\n\n`
+}
+
+/** Data for many readers is made to text once. */
+const texts = new WeakMap<object, string>()
+
+function jsonOf(data: unknown): string {
+  if (typeof data !== 'object' || data === null) return JSON.stringify(data)
+  const text = texts.get(data) ?? JSON.stringify(data)
+  texts.set(data, text)
+  return text
 }

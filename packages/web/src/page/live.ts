@@ -211,7 +211,7 @@ effect(() => {
 })
 
 /** The last id is too old, or from another server. A snapshot arrives by itself; other data is loaded again. */
-on<unknown>('skipped', () => {
+on<unknown>('missed', () => {
   refreshed.value++
 })
 
@@ -246,7 +246,9 @@ async function askForNewestRun(runId: string): Promise<void> {
 /** Only what has changed, as rows of numbers. */
 type Live = {
   readonly at: string
-  readonly topics: { readonly [topic: string]: readonly [last: number | null, perSecond: number, kept: number] }
+  readonly topics: {
+    readonly [topic: string]: readonly [last: number | null, perSecond: number, kept: number, lag: number, dead: number]
+  }
   readonly groups: {
     readonly [topicAndGroup: string]: readonly [
       cursor: number,
@@ -260,9 +262,10 @@ type Live = {
     ]
   }
   readonly edges: readonly (readonly [perSecond: number | null, backlog: number, fill: number | null])[]
+  readonly attention?: Overview['attention']
 }
 
-on<Live>('live', ({ at, topics, groups, edges }) => {
+on<Live>('live', ({ at, topics, groups, edges, attention }) => {
   setServerTime(at)
   const before = overview.peek()
   if (before === undefined) return
@@ -273,16 +276,22 @@ on<Live>('live', ({ at, topics, groups, edges }) => {
       return { ...edge, perSecond, backlog, fill }
     }),
   }
-  overview.value = { ...before, at, pipeline, topics: before.topics.map(topic => changed(topic, topics, groups)) }
+  overview.value = {
+    ...before,
+    at,
+    pipeline,
+    attention: attention ?? before.attention,
+    topics: before.topics.map(topic => changed(topic, topics, groups)),
+  }
 })
 
 function changed(topic: TopicLive, topics: Live['topics'], groups: Live['groups']): TopicLive {
-  const [last, publishedPerSecond, kept] = topics[topic.topic] ?? [topic.last, topic.publishedPerSecond, topic.kept]
+  const row = topics[topic.topic]
+  const figures = row && { last: row[0], publishedPerSecond: row[1], kept: row[2] }
   return {
     ...topic,
-    last,
-    publishedPerSecond,
-    kept,
+    ...figures,
+    ...(row && { totals: { ...topic.totals, lagMessages: row[3], deadLetters: row[4] } }),
     groups: topic.groups.map(each => changedGroup(topic.topic, each, groups)),
   }
 }

@@ -47,7 +47,20 @@ export type TopicLive = {
   readonly bytes: number | null
   readonly oldestAt: string | null
   readonly publishedPerSecond: number
+  /** All groups, or with very many those that need attention first; all of a topic that is watched in detail. */
   readonly groups: readonly GroupLive[]
+  readonly totals: GroupTotals
+}
+
+/** Of all groups of a topic, also those that are left out. */
+export type GroupTotals = {
+  readonly groups: number
+  readonly lagMessages: number
+  readonly deadLetters: number
+  readonly late: number
+  readonly paused: number
+  readonly dead: number
+  readonly cancelled: number
 }
 
 export type Attention = {
@@ -77,6 +90,7 @@ export type GraphEdge = {
   readonly group: string | null
   readonly perSecond: number | null
   readonly backlog: number
+  readonly capacity: number | null
   readonly fill: number | null
 }
 

@@ -1,7 +1,8 @@
+import { useEffect } from 'preact/hooks'
 import { pushQuery, query } from '../address.ts'
 import { whole } from '../format.ts'
 import { get } from '../http.ts'
-import { overview } from '../live.ts'
+import { overview, watchInDetail } from '../live.ts'
 import { useLoaded } from '../parts/load.ts'
 import { Mark } from '../parts/mark.tsx'
 import { Empty, Failed, Loading } from '../parts/states.tsx'
@@ -55,7 +56,7 @@ export function DeadLettersScreen() {
 /** How many the live figures know: a change of it looks anew at once. */
 function useIsAny(topic: string | undefined): number {
   const topics = overview.value?.topics.filter(each => topic === undefined || each.topic === topic) ?? []
-  return topics.flatMap(({ groups }) => groups).reduce((sum, { deadLetters }) => sum + deadLetters, 0)
+  return topics.reduce((sum, { totals }) => sum + totals.deadLetters, 0)
 }
 
 function None({ topic, group }: { topic: string | undefined; group: string | undefined }) {
@@ -72,6 +73,8 @@ function None({ topic, group }: { topic: string | undefined; group: string | und
 /** Which topic, group, key and time. All of it stands in the address. */
 function LetterFilters({ topic, group }: { topic: string | undefined; group: string | undefined }) {
   const topics = overview.value?.topics ?? []
+  // Of a topic with very many groups, only some are known otherwise.
+  useEffect(() => (topic === undefined ? undefined : watchInDetail(`topic:${topic}`)), [topic])
   const groups = topics.find(each => each.topic === topic)?.groups.filter(each => each.group !== '') ?? []
   const given = query.value
   const isFiltered = ['topic', 'group', 'key', 'since'].some(name => given.get(name))

@@ -15,11 +15,13 @@ import { ClaimsPanel } from './claims-panel.tsx'
 import { GroupActions } from './group-actions.tsx'
 import type { GroupNow } from './group-shapes.ts'
 import { HistoryCharts } from './history-charts.tsx'
-import { MembersPanel } from './members-panel.tsx'
+import { MembersPanel, useMembers } from './members-panel.tsx'
 import { RetriesPanel } from './retries-panel.tsx'
 import { StatesPanel } from './states-panel.tsx'
 
 const REFRESH_MS = 2_000
+/** Groups of a topic in detail. */
+const MOST_GROUPS = 200
 
 /** A group that somebody else removes stays on the screen as it was last seen, and says so. */
 export function GroupScreen({ topic: topicName, group: groupName }: { topic: string; group: string }) {
@@ -29,6 +31,9 @@ export function GroupScreen({ topic: topicName, group: groupName }: { topic: str
   useEffect(() => watchInDetail(`topic:${topicName}`), [topicName])
   if (overview.value === undefined) return <Loading rows={8} />
   if (topic !== undefined && group !== undefined) seen.current = { topic, group, goneAt: 0 }
+  // Of a topic with very many groups the first snapshot has some; the one in detail follows.
+  const isPartial = topic !== undefined && topic.groups.length < Math.min(topic.totals.groups, MOST_GROUPS)
+  if (seen.current === undefined && isPartial) return <Loading rows={8} />
   if (seen.current === undefined)
     return (
       <Empty isWhole title={`${topicName} has no group ${groupName === '' ? '(queue)' : groupName}`}>
@@ -59,6 +64,7 @@ function GroupView({ topic, group, blocked }: { topic: TopicLive; group: GroupLi
   const name = group.group === '' ? 'queue' : group.group
   const place = at('topics', topic.topic, 'groups', group.group)
   const isGone = blocked !== undefined
+  const members = useMembers(place, isGone)
   const now = useLoaded(signal => get<GroupNow>(place, { signal }), [place], isGone ? undefined : REFRESH_MS)
   return (
     <div class={isGone ? 'stack stale' : 'stack'}>
@@ -95,7 +101,7 @@ function GroupView({ topic, group, blocked }: { topic: TopicLive; group: GroupLi
               </a>
             )}
           </Fact>
-          <Fact name="Members">{count(group.members)}</Fact>
+          <Fact name="Members">{count(isGone ? group.members : (members.value.value?.length ?? group.members))}</Fact>
           <Lost now={now.value.value} />
         </Facts>
         <OldAge />
@@ -105,7 +111,7 @@ function GroupView({ topic, group, blocked }: { topic: TopicLive; group: GroupLi
           <BackfillPanel topic={topic} group={group} />
           <HistoryCharts topic={topic.topic} group={group.group} />
           <div class="columns">
-            <MembersPanel place={place} />
+            <MembersPanel members={members} />
             <ClaimsPanel topic={topic.topic} group={group.group} />
             <RetriesPanel place={place} topic={topic.topic} count={group.retries} />
             <StatesPanel place={place} />

@@ -4,7 +4,6 @@ import { get } from '../http.ts'
 import { Chart } from '../parts/chart.tsx'
 import { useLoaded } from '../parts/load.ts'
 import { Failed } from '../parts/states.tsx'
-import { bridged } from './bridged.ts'
 
 type Column = readonly (number | null)[]
 type History = {
@@ -42,7 +41,7 @@ export function HistoryCharts({ topic, group }: { topic: string; group: string }
   const end = found === undefined ? 0 : Math.floor(Date.parse(found.end) / 1000)
   const length = found?.series[topicSeries]?.published?.length ?? 0
   const times = Array.from({ length }, (_, index) => end - (length - 1 - index) * STEPS[found?.step ?? '1s'])
-  const drawn = (column: Column = new Array(length).fill(null)): Column => (step === '1s' ? bridged(column) : column)
+  const drawn = (column: Column = new Array(length).fill(null)): Column => column
   const points = { topic: found?.series[topicSeries], group: found?.series[groupSeries] }
   return (
     <div class="stack">

@@ -1,7 +1,7 @@
 import { count, duration } from '../format.ts'
 import { get } from '../http.ts'
 import { Age, Until } from '../parts/age.tsx'
-import { useLoaded } from '../parts/load.ts'
+import { type Loaded, useLoaded } from '../parts/load.ts'
 import { LoadedPanel } from '../parts/loaded-panel.tsx'
 import { ScrollBox } from '../parts/scroll-box.tsx'
 import type { Consumer, Member } from './group-shapes.ts'
@@ -9,21 +9,25 @@ import type { Consumer, Member } from './group-shapes.ts'
 type Figures = { readonly processed: number; readonly failed: number; readonly p95: number }
 type Row = Member & { readonly figures: Figures | undefined }
 
-/** The consumers of the group, with their process, the messages they hold and the expiry. */
-export function MembersPanel({ place }: { place: string }) {
-  const loaded = useLoaded(
+/** The consumers of the group, and their figures: the number of members and the table show the same. */
+export const useMembers = (place: string, isGone: boolean): Loaded<readonly Row[]> =>
+  useLoaded(
     async (signal): Promise<readonly Row[]> => {
+      if (isGone) return []
       const [{ members }, { consumers }] = await Promise.all([
         get<{ members: Member[] }>(`${place}/members`, { signal }),
         get<{ consumers: Consumer[] }>(`${place}/consumers`, { signal }),
       ])
       return members.map(member => ({ ...member, figures: figuresOf(member, consumers) }))
     },
-    [place],
-    2_000,
+    [place, isGone],
+    isGone ? undefined : 2_000,
   )
+
+/** The consumers of the group, with their process, the messages they hold and the expiry. */
+export function MembersPanel({ members }: { members: Loaded<readonly Row[]> }) {
   return (
-    <LoadedPanel title="Members" loaded={loaded}>
+    <LoadedPanel title="Members" loaded={members}>
       {rows =>
         rows.length === 0 ? <p class="muted">No process works for this group.</p> : <MemberTable rows={rows} />
       }

@@ -52,7 +52,7 @@ function PublishForm({
   const error = useSignal<unknown>(undefined)
   const isRunning = useSignal(false)
   const live = topicNamed(topic)
-  const groups = live?.groups.filter(({ status }) => status !== 'CANCELLED').length ?? 0
+  const groups = live === undefined ? 0 : live.totals.groups - live.totals.cancelled
   const publish = async (event: Event): Promise<void> => {
     event.preventDefault()
     if (isRunning.value || !isLive.value) return

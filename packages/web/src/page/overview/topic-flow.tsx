@@ -14,14 +14,14 @@ const STREAM = 'M2 8H94'
 /** Active topics, busiest first: incoming messages flow on to their groups. */
 export function TopicFlow({ topics, omitted }: { topics: readonly TopicLive[]; omitted: number }) {
   const busy = topics
-    .filter(({ groups, kept }) => groups.length > 0 || kept > 0)
+    .filter(({ totals, kept }) => totals.groups > 0 || kept > 0)
     .toSorted(
       (one, other) =>
         Math.round(other.publishedPerSecond) - Math.round(one.publishedPerSecond) || (one.topic < other.topic ? -1 : 1),
     )
     .slice(0, MOST_TOPICS)
   const rates = useRecentRates(busy.map(({ topic }) => topic))
-  const groups = topics.reduce((sum, each) => sum + each.groups.length, 0)
+  const groups = topics.reduce((sum, each) => sum + each.totals.groups, 0)
   return (
     <section class="panel stack" aria-labelledby="topics">
       <div class="row spread">
@@ -53,8 +53,8 @@ export function TopicFlow({ topics, omitted }: { topics: readonly TopicLive[]; o
   )
 }
 
-function Groups({ topic: { topic, groups } }: { topic: TopicLive }) {
-  if (groups.length === 0) return <span class="muted">nobody is subscribed</span>
+function Groups({ topic: { topic, groups, totals } }: { topic: TopicLive }) {
+  if (totals.groups === 0) return <span class="muted">nobody is subscribed</span>
   const urgent = groups.toSorted((one, other) => rank(one) - rank(other) || other.lagMessages - one.lagMessages)
   const shown = groups.length <= MOST_GROUPS ? groups : urgent.slice(0, MOST_GROUPS)
   return (
@@ -67,7 +67,7 @@ function Groups({ topic: { topic, groups } }: { topic: TopicLive }) {
           {group.lagMessages > 0 && <span class="muted">{count(group.lagMessages)}</span>}
         </a>
       ))}
-      {groups.length > shown.length && <a href={topicAddress(topic)}>and {whole(groups.length - shown.length)} more</a>}
+      {totals.groups > shown.length && <a href={topicAddress(topic)}>and {whole(totals.groups - shown.length)} more</a>}
     </span>
   )
 }

@@ -1,6 +1,6 @@
 import { groupAddress } from '../address.ts'
 import { count, duration, plural, whole } from '../format.ts'
-import type { GroupLive } from '../shapes.ts'
+import type { GroupLive, GroupTotals, TopicLive } from '../shapes.ts'
 import { type Kind, kindOfGroup, Mark } from './mark.tsx'
 
 /** With more groups, numbers per state are shown: sixty marks in a row say nothing. */
@@ -15,9 +15,9 @@ const WORDS: { readonly [kind in Kind]: string } = {
 }
 
 /** The groups of a topic as marks of their state. Hovering or focusing one names it with its lag. */
-export function GroupMarks({ topic, groups }: { topic: string; groups: readonly GroupLive[] }) {
-  if (groups.length === 0) return <span class="muted">none</span>
-  if (groups.length > MOST) return <Summary groups={groups} />
+export function GroupMarks({ topic: { topic, groups, totals } }: { topic: TopicLive }) {
+  if (totals.groups === 0) return <span class="muted">none</span>
+  if (totals.groups > MOST || groups.length < totals.groups) return <Summary groups={groups} totals={totals} />
   return (
     <span class="marks">
       {groups.map(group => (
@@ -29,26 +29,28 @@ export function GroupMarks({ topic, groups }: { topic: string; groups: readonly 
   )
 }
 
-function Summary({ groups }: { groups: readonly GroupLive[] }) {
+/** `groups`: those that are named. */
+function Summary({ groups, totals }: { groups: readonly GroupLive[]; totals: GroupTotals }) {
   const byKind = Map.groupBy(groups, kindOfGroup)
+  const counts = countsOf(totals)
   return (
     <span class="marks">
       {ORDER.flatMap(kind => {
-        const some = byKind.get(kind)
-        if (some === undefined) return []
-        const names = some
+        const all = counts[kind]
+        if (all === 0) return []
+        const names = (byKind.get(kind) ?? [])
           .toSorted((one, other) => other.lagMessages - one.lagMessages)
           .slice(0, 10)
           .map(({ group, lagMessages }) => `${nameOf(group)}, lag ${count(lagMessages)}`)
-        const rest = some.length > names.length ? [`and ${some.length - names.length} more`] : []
+        const rest = all > names.length ? [`and ${all - names.length} more`] : []
         return (
           <span
             key={kind}
             class="mark-count"
-            data-tip={[`${some.length} ${WORDS[kind]}`, ...names, ...rest].join('\n')}
+            data-tip={[`${all} ${WORDS[kind]}`, ...names, ...(names.length === 0 ? [] : rest)].join('\n')}
           >
-            <Mark kind={kind} word={`${plural(some.length, 'group')} ${WORDS[kind]}`}>
-              {count(some.length)}
+            <Mark kind={kind} word={`${plural(all, 'group')} ${WORDS[kind]}`}>
+              {count(all)}
             </Mark>
           </span>
         )
@@ -56,6 +58,14 @@ function Summary({ groups }: { groups: readonly GroupLive[] }) {
     </span>
   )
 }
+
+const countsOf = ({ groups, late, paused, dead, cancelled }: GroupTotals): { readonly [kind in Kind]: number } => ({
+  ok: groups - late - paused - dead - cancelled,
+  warning: late,
+  bad: dead,
+  paused,
+  off: cancelled,
+})
 
 const nameOf = (group: string): string => (group === '' ? 'queue' : group)
 

@@ -99,6 +99,7 @@ export function Search() {
       {isListed && (
         <div id={`${id}-results`} class="search-results" role="listbox" aria-label="Results">
           {results.value.length === 0 && <p class="muted">Nothing is called “{words}”.</p>}
+          {hasMoreGroups() && <p class="muted small">Topics with many groups list theirs on their own page.</p>}
           {results.value.map((result, index) => (
             <Option
               key={result.href}
@@ -152,6 +153,10 @@ function Option({
     </>
   )
 }
+
+/** With very many groups the overview has only some of them. */
+const hasMoreGroups = (): boolean =>
+  overview.value?.topics.some(({ groups, totals }) => groups.length < totals.groups) === true
 
 const topicOf = (place: string): string | undefined => {
   const [, topic] = /^\/topics\/([^/]+)/.exec(place) ?? []

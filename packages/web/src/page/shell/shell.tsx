@@ -113,7 +113,7 @@ export function Shell({ children }: { children: ComponentChildren }) {
 const isAt = (href: string): boolean => (href === '/' ? path.value === '/' : path.value.startsWith(href))
 
 function DeadLetterBadge() {
-  const total = overview.value?.topics.flatMap(({ groups }) => groups).reduce((sum, each) => sum + each.deadLetters, 0)
+  const total = overview.value?.topics.reduce((sum, { totals }) => sum + totals.deadLetters, 0)
   return total ? <span class="badge">{count(total)}</span> : null
 }
 

@@ -57,7 +57,7 @@ function Detail({ topic }: { topic: TopicLive }) {
       {isSetting && <SettingsPanel key={name} topic={topic} />}
       <Figures topic={topic} />
       <River topic={topic} />
-      {topic.groups.length === 0 && <Unsubscribed topic={topic} />}
+      {topic.totals.groups === 0 && <Unsubscribed topic={topic} />}
     </div>
   )
 }

@@ -1,6 +1,6 @@
 import type { TopicLive } from '../shapes.ts'
 
-export const lagOf = ({ groups }: TopicLive): number => groups.reduce((sum, { lagMessages }) => sum + lagMessages, 0)
+export const lagOf = ({ totals }: TopicLive): number => totals.lagMessages
 
 type Order = { readonly of: (topic: TopicLive) => number | string; readonly first: 'ascending' | 'descending' }
 
@@ -12,7 +12,7 @@ export const ORDERS: { readonly [name: string]: Order } = {
   kept: { of: ({ kept }) => kept, first: 'descending' },
   size: { of: ({ bytes }) => bytes ?? -1, first: 'descending' },
   oldest: { of: ({ oldestAt }) => oldestAt ?? '~', first: 'ascending' },
-  groups: { of: ({ groups }) => groups.length, first: 'descending' },
+  groups: { of: ({ totals }) => totals.groups, first: 'descending' },
 }
 
 export type Sorted = { readonly by: string; readonly direction: 'ascending' | 'descending' }

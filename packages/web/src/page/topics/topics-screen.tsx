@@ -158,7 +158,7 @@ function columnsOf(rates: (topic: string) => readonly (number | null)[]): readon
       name: 'Groups',
       sort: 'groups',
       class: 'group-marks',
-      cell: ({ topic, groups }) => <GroupMarks topic={topic} groups={groups} />,
+      cell: topic => <GroupMarks topic={topic} />,
     },
   ]
 }
