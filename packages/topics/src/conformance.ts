@@ -10,6 +10,7 @@ import { adminReference } from './conformance/admin-reference.ts'
 import { adminRetries } from './conformance/admin-retries.ts'
 import { adminTopics } from './conformance/admin-topics.ts'
 import { backfill } from './conformance/backfill.ts'
+import { backfillFences } from './conformance/backfill-fences.ts'
 import { backfillSteps } from './conformance/backfill-steps.ts'
 import { badInput } from './conformance/bad-input.ts'
 import { beginning } from './conformance/beginning.ts'
@@ -38,6 +39,7 @@ import { forcedCap } from './conformance/forced-cap.ts'
 import { forever } from './conformance/forever.ts'
 import { forgedReceipts } from './conformance/forged-receipts.ts'
 import { groupDeath } from './conformance/group-death.ts'
+import { groupFences } from './conformance/group-fences.ts'
 import { groupLease } from './conformance/group-lease.ts'
 import { groupLifeCycle } from './conformance/group-life-cycle.ts'
 import { groupMembers } from './conformance/group-members.ts'
@@ -48,6 +50,7 @@ import { incarnations } from './conformance/incarnations.ts'
 import { lag } from './conformance/lag.ts'
 import { largePages } from './conformance/large-pages.ts'
 import { lateGroups } from './conformance/late-groups.ts'
+import { leaseFences } from './conformance/lease-fences.ts'
 import { leases } from './conformance/leases.ts'
 import { lifeCycleLog } from './conformance/life-cycle-log.ts'
 import { maintenance } from './conformance/maintenance.ts'
@@ -72,6 +75,7 @@ import { rewound } from './conformance/rewound.ts'
 import { settling } from './conformance/settling.ts'
 import { size } from './conformance/size.ts'
 import { stats } from './conformance/stats.ts'
+import { stopping } from './conformance/stopping.ts'
 import { subscriptionLife } from './conformance/subscription-life.ts'
 import { subscriptionStates } from './conformance/subscription-states.ts'
 import { suspects } from './conformance/suspects.ts'
@@ -103,6 +107,7 @@ const SUITES = {
   adminTopics,
   backfillSteps,
   backfill,
+  backfillFences,
   badInput,
   beginning,
   byteBounds,
@@ -122,6 +127,7 @@ const SUITES = {
   forever,
   forgedReceipts,
   groupDeath,
+  groupFences,
   groupLease,
   groupLifeCycle,
   groupMembers,
@@ -132,6 +138,7 @@ const SUITES = {
   lag,
   largePages,
   lateGroups,
+  leaseFences,
   leases,
   lifeCycleLog,
   maintenance,
@@ -156,6 +163,7 @@ const SUITES = {
   settling,
   size,
   stats,
+  stopping,
   subscriptionLife,
   subscriptionStates,
   suspects,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe } from 'node:test'
 import type { Delivery, Tidemark, TopicOptions } from '../index.ts'
-import { type Cleaner, cleanerOf, DAY } from './cleaning.ts'
+import { type Cleaner, cleanerOf, DAY, HOUR } from './cleaning.ts'
 import type { ConformanceDatabase, ConformanceStores } from './conformance-store.ts'
 import { consume, groupOf, range, receive } from './consuming.ts'
 import { it } from './it.ts'
@@ -61,6 +61,30 @@ export function forcedCap({ secluded }: ConformanceStores): void {
         assert.deepEqual(await consume(idle, 3), ['new 1', 'new 2', 'new 3'])
         // Nothing is counted twice.
         assert.deepEqual(await cleaner.run(), { removed: 0, lost: 0 })
+      })
+
+      test('counts what it takes from a paused group, which does not count as progress', async (database, cleaner) => {
+        const tm = await database.open()
+        await tm.configureTopic('events', CAPPED)
+        const reader = tm.reader('events', { group: 'g', from: 'beginning', batchSize: 4 })
+        await reader.ready()
+        for (const n of range(1, OLD)) await tm.publish('events', n)
+        await take(reader, 2)
+        await tm.admin.pauseGroup('events', 'g')
+        await database.ageGroups(HOUR)
+        const before = await groupOf(tm, 'events', 'g')
+        await cleaner.age('events', 11 * DAY)
+        await publishNew(tm)
+        assert.deepEqual(await cleaner.run(), { removed: OLD, lost: OLD })
+        assert.deepEqual(
+          cleaner.events['messages-lost'].map(({ group, count }) => [group, count]),
+          [['g', OLD]],
+        )
+        const after = await groupOf(tm, 'events', 'g')
+        assert.deepEqual([after.status, after.lost, after.inFlight], ['PAUSED', OLD, 0])
+        assert.deepEqual(after.movedAt, before.movedAt)
+        // A page that is lost as a whole is nobody's any more.
+        assert.deepEqual((await tm.admin.claims('events')).claims, [])
       })
 
       test('settles what is held: an ack and a nack of it succeed and change nothing', async (database, cleaner) => {

@@ -15,6 +15,8 @@ import { SeededRandom } from './seeded-random.ts'
 import { until } from './until.ts'
 
 const idsOf = ({ messages }: Pulled): number[] => messages.map(({ id }) => id)
+const numbersOf = ({ messages }: Pulled): number[] =>
+  messages.map(({ payload }) => Number.parseInt(String(payload), 10))
 const valuesOf = ({ messages }: Pulled): unknown[] => messages.map(({ payload }) => payload)
 
 /** The receipt of a pull that must have returned something. */
@@ -81,6 +83,38 @@ export function pulling({ stores, shared }: ConformanceStores): void {
               [1, 1],
             ],
           )
+        })
+
+        it('of retries, cut by bytes, settles the right ones although some of them are gone', async () => {
+          await using database = await store.fresh()
+          const tm = await database.open()
+          await tm.configureTopic('work', { partitionRows: 10 })
+          await tm.publishBatch(
+            'work',
+            range(1, 12).map(n => String(n).padEnd(2_000, '.')),
+          )
+          const first = await tm.pull('work', undefined, { max: 12 })
+          const [failed, done] = [idsOf(first).slice(7), idsOf(first).slice(0, 7)]
+          await tm.settle(receiptOf(first), { acks: done, nacks: failed.map(id => ({ id, delay: 0 })) })
+          // Two of the five retries go, the first two.
+          await database.removeMessagesBelow(10)
+          const cut = await tm.pull('work', undefined, { max: 12, maxBytes: 4_500 })
+          assert.deepEqual(numbersOf(cut), [10, 11])
+          const [ten, eleven] = idsOf(cut)
+          await tm.settle(receiptOf(cut), { acks: [eleven ?? 0], releases: [ten ?? 0] })
+          const rest: number[] = []
+          await until(
+            async () => {
+              const pulled = await tm.pull('work', undefined, { max: 12 })
+              if (pulled.receipt !== null) await tm.settle(pulled.receipt, { acks: 'all' })
+              rest.push(...numbersOf(pulled))
+              return rest.length >= 2
+            },
+            { what: 'the others' },
+          )
+          assert.deepEqual(rest.sort(), [10, 12])
+          const { inFlight, retries, backlog } = await groupOf(tm, 'work')
+          assert.deepEqual({ inFlight, retries, backlog }, { inFlight: 0, retries: 0, backlog: 0 })
         })
 
         it('claims once there is room, and no more than that', async () => {

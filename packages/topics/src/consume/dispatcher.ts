@@ -124,7 +124,8 @@ export class Dispatcher<T> implements MemberEvents<T> {
    * would only queue again, so nothing is claimed for half a lease: other processes get their chance.
    */
   giveUpWaiting(held: HeldLease): void {
-    if (this.releaseQueued(held) > 0) this.#stuckUntil = performance.now() + held.termMs / 2
+    if (this.releaseQueued(held) === 0) return
+    this.#stuckUntil = Math.max(this.#stuckUntil, performance.now() + held.termMs / 2)
   }
 
   /** How long to claim nothing, unless a handler finishes before. */

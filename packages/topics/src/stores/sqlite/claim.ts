@@ -8,6 +8,7 @@ import { readOne, readRange } from './log-rows.ts'
 import { countFitting, lastFitting } from './page-bytes.ts'
 import { rowOf } from './rows.ts'
 import { hasBackfilled, takeBackfilled } from './take-backfilled.ts'
+import { findTopic } from './topic-rows.ts'
 import type { Transaction } from './transaction.ts'
 
 type ClaimState = {
@@ -29,10 +30,11 @@ export type Claimed =
   | { kind: 'backfilled'; token: string; ids: readonly number[] }
 
 /** Only reads, so an idle group costs no write. */
-export function look(tx: Transaction, request: ClaimRequest): { work: boolean; result: ClaimResult } {
-  const place = claimStateOf(tx, request)
+export function look(tx: Transaction, asked: ClaimRequest): { work: boolean; result: ClaimResult } {
+  const place = claimStateOf(tx, asked)
   if (place?.status !== 'ACTIVE') return { work: false, result: emptyResult(place, null) }
   if (isAhead(place)) return { work: false, result: aheadResult(place) }
+  const request = upToDate(tx, asked, place)
   const now = tx.now()
   const due = nextDueAt(tx, request)
   const log = place.next_id - 1 > place.cursor
@@ -43,12 +45,13 @@ export function look(tx: Transaction, request: ClaimRequest): { work: boolean; r
 }
 
 /** Ends expired leases, then takes due retries, then the next page of the log. */
-export function claim(tx: Transaction, request: ClaimRequest): { result: ClaimResult; claimed: Claimed | null } {
-  const place = claimStateOf(tx, request)
+export function claim(tx: Transaction, asked: ClaimRequest): { result: ClaimResult; claimed: Claimed | null } {
+  const place = claimStateOf(tx, asked)
   if (place?.status === 'ACTIVE' && isAhead(place)) return { result: aheadResult(place), claimed: null }
   if (place === undefined || place.status !== 'ACTIVE') return { result: emptyResult(place, null), claimed: null }
+  const request = upToDate(tx, asked, place)
   const now = tx.now()
-  for (const token of request.forget) tx.prepare('delete from tidemark_lease where token = ?').run(token)
+  forgetEnded(tx, request)
   const expired = request.sweep ? expireLeases(tx, request, now) : { takeOvers: [], deadLettered: 0 }
   let more = false
   const { rows, suspects, waiting } = chooseRetries(tx, request, now)
@@ -61,6 +64,24 @@ export function claim(tx: Transaction, request: ClaimRequest): { result: ClaimRe
   const moves = { before: place.moves, after: place.moves + (claimed?.kind === 'page' ? 1 : 0) }
   const result = { ...emptyResult(place, due === null ? null : Math.max(0, due - now)), ...expired, waiting, moves }
   return { result, claimed }
+}
+
+/** Another process may have changed the topic: its lease and attempts apply from the next claim on. */
+function upToDate(tx: Transaction, request: ClaimRequest, { config_version }: ClaimState): ClaimRequest {
+  if (config_version === request.topic.configVersion) return request
+  return { ...request, topic: findTopic(tx, request.topic.name) ?? request.topic }
+}
+
+/** The caller knows these leases to have ended. */
+function forgetEnded(tx: Transaction, { subscription, forget }: ClaimRequest): void {
+  for (const token of forget) {
+    tx.prepare(`
+      delete from tidemark_lease
+      where token = ? and subscription_id = ? and (done_at is not null or expired_at is not null)`).run(
+      token,
+      subscription.id,
+    )
+  }
 }
 
 /** Payloads need not be measured if all ids are above the last large message. */

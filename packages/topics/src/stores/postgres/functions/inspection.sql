@@ -166,7 +166,11 @@ as $$
     select b.* from unnest(p_topics) as t (id) cross join lateral tidemark_fn.backlogs(t.id, p_limit) as b
   )
   select s,
-    tidemark_fn.watermark(s),
+    -- What a backfill has yet to deliver is not settled either.
+    least(tidemark_fn.watermark(s), case when s.backfilling then (
+      select b.cursor_id from tidemark.backfill as b
+      where b.subscription_id = s.id and (b.status = 'RUNNING' or b.cursor_id < b.checkpoint_id)
+    ) end),
     coalesce(b.waiting, 0) + coalesce(f.waiting, 0), least(b.oldest_at, f.oldest_at),
     (select coalesce(sum(l.size - coalesce(bit_count(l.settled), 0)), 0)::bigint from tidemark.lease as l
       where l.subscription_id = s.id and l.done_at is null and l.expired_at is null),

@@ -1,0 +1,29 @@
+import assert from 'node:assert/strict'
+import { it } from 'node:test'
+import { Client } from 'pg'
+import { DatabaseTimeoutError, open } from 'tidemark'
+import { migratedDatabase } from '../../../../testing/databases.ts'
+import { eventsOf, groupOf, happened, receive, soon } from '../../src/conformance/consuming.ts'
+import { SILENT } from '../conformance/stores.ts'
+
+it('an ack() that is awaited while its lease is locked beyond statementTimeout resolves afterwards', async () => {
+  await using database = await migratedDatabase()
+  const holder = new Client({ connectionString: database.url })
+  await holder.connect()
+  try {
+    await using tm = await open(database.url, { autoCreate: true, statementTimeout: '300ms', logger: SILENT })
+    await tm.publish('work', 1)
+    const delivery = await receive(tm.reader('work'))
+    const errors = eventsOf(tm, 'error')
+    await holder.query('begin')
+    await holder.query('select from tidemark.lease for update')
+    const acking = delivery.ack()
+    await happened(errors, 1, 'an attempt to fail')
+    assert.ok(errors.every(({ action, error }) => action === 'settle' && error instanceof DatabaseTimeoutError))
+    await holder.query('rollback')
+    await soon(acking, 'the ack')
+    assert.equal((await groupOf(tm, 'work')).inFlight, 0)
+  } finally {
+    await holder.end()
+  }
+})
