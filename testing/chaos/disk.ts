@@ -18,7 +18,8 @@ const SHUT_DOWN =
 export class Disk implements AsyncDisposable {
   readonly path: string
   readonly #folder: string
-  readonly #image: string
+  #image: string
+  #lives = 1
   readonly #ballast: string
 
   /** A text says why this machine has none. */
@@ -45,10 +46,19 @@ export class Disk implements AsyncDisposable {
     this.#ballast = join(this.path, 'ballast')
   }
 
-  /** What was not synced is gone. Nobody may have a file open, or the disk stays busy. */
-  async losePower(): Promise<void> {
+  /** From now on nothing is written, and everything that was not synced is lost. */
+  async cutPower(): Promise<void> {
     await run('perl', ['-e', SHUT_DOWN, this.path])
+  }
+
+  /** Nobody may have a file open, or the disk stays busy. */
+  async restorePower(): Promise<void> {
     await this.#unmount()
+    // What is on the disk now, as a new one: a process elsewhere that inherited the mount would keep the dead one alive.
+    const image = join(this.#folder, `disk-${++this.#lives}.img`)
+    await run('cp', ['--sparse=always', this.#image, image])
+    rmSync(this.#image)
+    this.#image = image
     await this.#mount()
     // Its removal may not have been synced either.
     this.free()

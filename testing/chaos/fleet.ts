@@ -83,10 +83,16 @@ export class Fleet implements AsyncDisposable {
     this.#running.get(name)?.script.kill(signal)
   }
 
-  /** Kills all at once and runs `meanwhile` before they start again: nobody has the database open. */
-  async allDown(meanwhile: () => Promise<void>): Promise<void> {
-    const posts = [...this.#running.values()].map(({ post }) => post)
+  /**
+   * Kills all at once and runs `meanwhile` before they start again: nobody has the database open. They may end in any way
+   * from `before` on.
+   */
+  async allDown(meanwhile: () => Promise<void>, before = async (): Promise<void> => {}): Promise<void> {
+    const all = [...this.#running.values()]
+    const posts = all.map(({ post }) => post)
     for (const { name } of posts) this.#off.add(name)
+    for (const running of all) running.isExpected = true
+    await before()
     await Promise.all(posts.map(({ name }) => this.kill(name)))
     try {
       await meanwhile()

@@ -18,7 +18,7 @@ export type Event = {
  */
 const START_MS = { processes: 1_000, database: 4_000 }
 /** Mean time between two faults of one lane. */
-const GAP_MS = 4_000
+const GAP_MS = 8_000
 
 /** Every fault comes once before any comes again, as far as the time allows. */
 export function scheduleOf(seed: number, milliseconds: number, faults: readonly Fault[]): Event[] {

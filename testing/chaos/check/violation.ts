@@ -8,7 +8,7 @@ export type Violation = {
   readonly key?: string
 }
 
-type Rule =
+export type Rule =
   | 'lost'
   | 'invented'
   | 'stored twice'

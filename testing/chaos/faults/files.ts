@@ -20,10 +20,14 @@ const FILE = {
 export const powerLoss: Fault = {
   ...FILE,
   name: 'power-loss',
-  about: 'SQLite: all processes end, and the disk loses everything that was not synced (FS_IOC_SHUTDOWN)',
+  about: 'SQLite: the disk loses everything that was not synced (FS_IOC_SHUTDOWN), and all processes end',
   async inject(scene) {
+    const { disk } = fileOf(scene)
     const from = now()
-    await scene.fleet.allDown(async () => await fileOf(scene).disk?.losePower())
+    await scene.fleet.allDown(
+      async () => await disk?.restorePower(),
+      async () => await disk?.cutPower(),
+    )
     scene.journal.write({ what: 'crash', fault: 'power-loss', scope: '', from, to: now() })
   },
 }

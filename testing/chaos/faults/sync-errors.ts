@@ -3,14 +3,14 @@ import type { Fault } from './fault.ts'
 
 export const syncErrors: Fault = {
   name: 'sync-errors',
-  about: 'syncs of two processes fail with EIO after the commit',
+  about: 'SQLite: syncs of three processes fail with EIO after the commit',
   engines: ['sqlite'],
   lane: 'processes',
   reaches: ['unknown outcomes'],
   async inject({ fleet }, random) {
-    const names = [random.pick(['publisher-1', 'publisher-2']), random.pick(fleet.names)]
+    const names = ['publisher-1', 'publisher-2', random.pick(fleet.names)]
     for (const name of names) fleet.tell(name, { order: 'fail-syncs', count: 1 + random.below(6) })
-    await delay(1_000)
+    await delay(2_000)
     for (const name of names) fleet.tell(name, { order: 'fail-syncs', count: 0 })
   },
 }
