@@ -1,0 +1,46 @@
+import { type Script, spawnScript } from '../../../testing/processes.ts'
+import type { PublishReport, PublishWork } from './messages.ts'
+import { Series } from './series.ts'
+
+/** A process that publishes at a fixed rate. */
+export class Publisher implements AsyncDisposable {
+  readonly durations = new Series()
+  readonly lateness = new Series()
+  readonly #script: Script
+  #last: PublishReport = { published: 0, durations: [], lateMs: 0 }
+
+  constructor(work: PublishWork) {
+    this.#script = spawnScript(new URL('../scripts/publish.ts', import.meta.url), [JSON.stringify(work)])
+    this.#script.onMessage(message => {
+      this.#last = message as PublishReport
+      this.durations.add(this.#last.durations)
+      this.lateness.add([this.#last.lateMs])
+    })
+    void this.#script.exited
+  }
+
+  get published(): number {
+    return this.#last.published
+  }
+
+  /** How far it is behind its schedule now. */
+  get lateMs(): number {
+    return this.#last.lateMs
+  }
+
+  setRate(perSecond: number): void {
+    this.#script.send({ perSecond })
+  }
+
+  /** Gives the number of messages it has published. */
+  async stop(): Promise<number> {
+    this.#script.send({ stop: true })
+    const { code, signal } = await this.#script.exited
+    if (code !== 0) throw new Error(`A publisher ended with ${code ?? signal}:\n${this.#script.errorLines.join('\n')}`)
+    return this.published
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#script[Symbol.asyncDispose]()
+  }
+}
