@@ -3,6 +3,7 @@ import { judgeLoadTest, runLoadTest } from './fanout/load-test.ts'
 import type { Checkpoint } from './frame/checkpoint.ts'
 import { diskCapacity } from './postgres/disk-capacity.ts'
 import { openSession } from './postgres/session.ts'
+import { sampledStatements } from './postgres/statement-durations.ts'
 
 export type LoadTest = {
   readonly id: string
@@ -31,7 +32,11 @@ export const fanoutAmplification: Checkpoint = {
   seconds: { scaled: 170, full: MATRIX.length * 4_500 },
   async run(stage) {
     const database = await stage.database({
-      settings: ['max_connections=300', ...stage.pick(['autovacuum_naptime=2s'], [])],
+      settings: [
+        'max_connections=300',
+        ...sampledStatements(stage.pick(0.5, 0.01)),
+        ...stage.pick(['autovacuum_naptime=2s'], []),
+      ],
     })
     stage.phase('measuring the disk')
     const diskMBps = diskCapacity(database.folder)
@@ -43,7 +48,7 @@ export const fanoutAmplification: Checkpoint = {
       const url = new URL(database.url)
       url.pathname = name
       const test = { ...each, perSecond: Math.round(each.perSecond * stage.pick(SCALED_RATE, 1)) }
-      results.push(await runLoadTest(stage, test, url.href))
+      results.push(await runLoadTest(stage, test, { url: url.href, name, dataDir: database.folder }))
       await client.query(`drop database ${name} with (force)`)
     }
     return {

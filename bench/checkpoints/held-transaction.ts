@@ -37,6 +37,7 @@ export const heldTransaction: Checkpoint = {
     })
     await consumers.started
     await using publisher = new Publisher({ url: database.url, topic: TOPIC, perSecond })
+    await publisher.started
     stage.phase('warming up')
     await stage.pause(stage.pick(5, 60))
 

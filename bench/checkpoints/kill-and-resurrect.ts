@@ -23,8 +23,7 @@ export const killAndResurrect: Checkpoint = {
   seconds: { scaled: 100, full: 1_560 },
   async run(stage) {
     const perSecond = 1_000
-    const perSecondHere = stage.pick(500, perSecond)
-    const maxBackfill = stage.pick(2_000, 100_000)
+    const maxBackfill = stage.pick(3_000, 100_000)
     const retentionSeconds = stage.pick(8, 300)
     // One miss: the specification wants it dead within 5 minutes of its last heartbeat. Ours by default takes three.
     const heartbeat: HeartbeatOptions = stage.pick(
@@ -41,7 +40,7 @@ export const killAndResurrect: Checkpoint = {
       ...{ semantics: 'pub-sub', tracking: 'reference', retention: retentionSeconds * 1_000 },
       // A lease that runs out in the dead period would be a redelivery, and is not what this looks at.
       lease: retentionSeconds * 1_000,
-      partitionRows: stage.pick(500, 20_000),
+      partitionRows: stage.pick(400, 20_000),
     })
     const start = (group: string, more = {}): Consumers =>
       new Consumers({ url, maintenance: false, subscriptions: [{ topic: TOPIC, group, heartbeat, ...more }] })
@@ -50,7 +49,8 @@ export const killAndResurrect: Checkpoint = {
     await using inventory = start(KILLED)
     const live = [email, analytics]
     await Promise.all([...live, inventory].map(each => each.started))
-    await using publisher = new Publisher({ url, topic: TOPIC, perSecond: perSecondHere })
+    await using publisher = new Publisher({ url, topic: TOPIC, perSecond })
+    await publisher.started
 
     const sizes: { at: number; bytes: number }[] = []
     const looking = setInterval(() => {
@@ -179,7 +179,7 @@ export const killAndResurrect: Checkpoint = {
           },
         ),
       ],
-      figures: { perSecond: perSecondHere, sizes, missed, backfilled, errors: live.flatMap(each => each.errors) },
+      figures: { perSecond, sizes, missed, backfilled, errors: live.flatMap(each => each.errors) },
     }
   },
 }

@@ -58,6 +58,7 @@ export const partitions: Checkpoint = {
     await Promise.all([live.started, killed.started])
     await using probe = new InsertProbe(database.url)
     await using publisher = new Publisher({ url: database.url, topic: TOPIC, perSecond })
+    await publisher.started
 
     const looks: LogPartitions[] = []
     const looking = setInterval(() => {

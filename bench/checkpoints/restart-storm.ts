@@ -47,6 +47,7 @@ export const restartStorm: Checkpoint = {
     stage.phase(`starting ${CONSUMERS} consumers in ${processes} processes`)
     const first = await storm()
     await using publisher = new Publisher({ url, topic: TOPIC, perSecond })
+    await publisher.started
     await using probe = stage.engine === 'postgres' ? new InsertProbe(url) : undefined
     const groupNow = async () => (await tidemark.admin.groups(TOPIC)).find(({ group }) => group === GROUP)
     const isLevel = async (): Promise<boolean> => ((await groupNow())?.lagMs ?? 0) < 1_000

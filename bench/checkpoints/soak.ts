@@ -41,6 +41,7 @@ export const soak: Checkpoint = {
     })
     await consumers.started
     await using publisher = new Publisher({ url, topic: TOPIC, perSecond })
+    await publisher.started
     stage.phase('warming up')
     await stage.pause(stage.pick(25, 900))
     const from = monotonicMs()

@@ -45,6 +45,8 @@ export type ConsumeWork = {
   readonly poolSize?: number
   /** PostgreSQL: times so many of `select 1` in sequence, now and then, which shows what the machine itself takes. */
   readonly roundTrips?: number
+  /** The statement of the round trips (default `select 1`). */
+  readonly roundTrip?: string
   /** Collects garbage before the heap is measured, which costs time. */
   readonly collectGarbage?: boolean
 }

@@ -6,17 +6,25 @@ import { Series } from './series.ts'
 export class Publisher implements AsyncDisposable {
   readonly durations = new Series()
   readonly lateness = new Series()
+  /** Its first messages are stored. */
+  readonly started: Promise<void>
   readonly #script: Script
   #last: PublishReport = { published: 0, durations: [], lateMs: 0 }
 
   constructor(work: PublishWork) {
     this.#script = spawnScript(new URL('../scripts/publish.ts', import.meta.url), [JSON.stringify(work)])
+    const started = Promise.withResolvers<void>()
+    this.started = started.promise
+    this.started.catch(() => {}) // Whoever waits for it gets the error.
     this.#script.onMessage(message => {
       this.#last = message as PublishReport
+      if (this.#last.published > 0) started.resolve()
       this.durations.add(this.#last.durations)
       this.lateness.add([this.#last.lateMs])
     })
-    void this.#script.exited
+    void this.#script.exited.then(() => {
+      started.reject(new Error(`A publisher ended before its first message:\n${this.#script.errorLines.join('\n')}`))
+    })
   }
 
   get published(): number {

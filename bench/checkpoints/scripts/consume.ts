@@ -96,9 +96,10 @@ async function timeRoundTrips(): Promise<void> {
   const client = new Client({ connectionString: work.url })
   client.on('error', () => {})
   await client.connect()
+  const { roundTrip: text = 'select 1' } = work
   for (;;) {
     const started = monotonicMs()
-    for (let trip = 0; trip < (work.roundTrips ?? 0); trip++) await client.query({ name: 'one', text: 'select 1' })
+    for (let trip = 0; trip < (work.roundTrips ?? 0); trip++) await client.query({ name: 'round-trip', text })
     roundTrips.add(monotonicMs() - started)
     await new Promise(resolve => setTimeout(resolve, ROUND_TRIP_EVERY_MS).unref())
   }

@@ -36,6 +36,7 @@ const PROGRESS: PipelineProgress = {
   indexedPerSecond: 98,
   waitingBatches: 3,
   waitingMs: 1_500,
+  slowedBy: null,
   openGaps: 2,
   permanentGaps: 1,
   deadLetters: 4,
@@ -57,7 +58,8 @@ const BEGUN = { runId: 'some-run', url: undefined, configFile: undefined }
 
 describe('the screen', () => {
   it('shows ticks, batches, lag, rates, gaps, services and the last problems', () => {
-    const lines = screenLines(BEGUN, PROGRESS, ['12:00:00  persistence: store: no']).map(stripVTControlCharacters)
+    const slowed = { ...PROGRESS, slowedBy: 'organism-indexer' }
+    const lines = screenLines(BEGUN, slowed, ['12:00:00  persistence: store: no']).map(stripVTControlCharacters)
     const text = lines.map(line => line.replaceAll(/\s+/g, ' ').trim())
     for (const expected of [
       'Tidemark run some-run Ctrl-C to stop',
@@ -65,7 +67,7 @@ describe('the screen', () => {
       'queue 12 ticks 0.4 MB',
       'stored 1200 ticks 0.7 MB/s 11 batches, 5.5 MB',
       'indexed 1100 ticks 98/s 10 batches',
-      'lag 3 batches oldest 1.5 s',
+      'lag 3 batches oldest 1.5 s, the source is slowed for organism-indexer',
       'gaps 2 open, 1 permanent',
       'dead letters 4',
       'disk 412.0 MB of 2.00 GB 1.8 MB/s 15 min left, 75.30 GB free',

@@ -2,6 +2,7 @@ import type { Logger, Tidemark } from 'tidemark'
 import type { CheckedConfig, CheckedService } from './config/config.ts'
 import { type Roles, rolesOf } from './config/roles.ts'
 import { PipelineLetters } from './dead-letters/pipeline-letters.ts'
+import { Allowance } from './disk/allowance.ts'
 import type { DiskStatus } from './disk/disk-status.ts'
 import type { DiskWatch } from './disk/disk-watch.ts'
 import { guardedOutlet } from './disk/guarded-outlet.ts'
@@ -10,8 +11,10 @@ import { parseDuration } from './duration.ts'
 import { graphOf, type PipelineGraph } from './graph/pipeline-graph.ts'
 import { RunLedgers } from './ledger/operate-ledgers.ts'
 import { defaultLogger } from './logger.ts'
+import { SourcePace } from './pace/source-pace.ts'
 import type { PipelineProgress } from './progress/progress.ts'
 import { ProgressReader } from './progress/progress-reader.ts'
+import { RunGroups } from './progress/run-groups.ts'
 import type { Movable } from './queues/worker-queue.ts'
 import type { Outlet } from './resources/bound-resources.ts'
 import type { ResourceStatus } from './resources/opened-resource.ts'
@@ -69,15 +72,28 @@ export async function runPipeline(
     startTimeoutMs: parseDuration('startTimeout', config.startTimeout),
     stopTimeoutMs: parseDuration('stopTimeout', config.stopTimeout),
   })
-  const disk = watchDisk(config, resources, manager, { logger, lookMs: diskLookMs })
+  const allowance = new Allowance()
+  const disk = watchDisk(config, resources, manager, { allowance, logger, lookMs: diskLookMs })
+  const roles = rolesOf(config)
+  const pace = new SourcePace({
+    maxWaiting: config.maxWaitingBatches,
+    roles,
+    groups: new RunGroups(() => resources.openTopics, roles),
+    services: () => manager.status(),
+    allowance,
+    logger,
+    lookMs: diskLookMs,
+  })
   // Before the first service: one that starts with the budget used up produces not a single tick.
   await disk.start()
+  pace.start()
   return Pipeline.create({
     services: manager,
     resources,
     disk,
+    pace,
     letterTopics: letterTopicsOf(config),
-    roles: rolesOf(config),
+    roles,
     config,
     report: await manager.start(),
   })
@@ -87,6 +103,7 @@ type PipelineParts = {
   readonly services: ServiceManager
   readonly resources: Resources
   readonly disk: DiskWatch
+  readonly pace: SourcePace
   readonly letterTopics: readonly string[]
   readonly roles: Roles
   readonly config: CheckedConfig
@@ -106,6 +123,7 @@ export class Pipeline implements AsyncDisposable {
   readonly report: StartReport
   readonly #resources: Resources
   readonly #disk: DiskWatch
+  readonly #pace: SourcePace
   readonly #letterTopics: readonly string[]
   readonly #progress: ProgressReader
   readonly #config: CheckedConfig
@@ -116,14 +134,15 @@ export class Pipeline implements AsyncDisposable {
     return new Pipeline(parts)
   }
 
-  private constructor({ services, resources, disk, letterTopics, roles, config, report }: PipelineParts) {
+  private constructor({ services, resources, disk, pace, letterTopics, roles, config, report }: PipelineParts) {
     this.#config = config
     this.services = services
     this.report = report
     this.#resources = resources
     this.#disk = disk
+    this.#pace = pace
     this.#letterTopics = letterTopics
-    const observed = () => ({ services: services.status(), disk: disk.status() })
+    const observed = () => ({ services: services.status(), disk: disk.status(), slowedBy: pace.slowedBy })
     this.#progress = new ProgressReader(observed, () => resources.openTopics, roles)
     this.#timer = setInterval(() => {
       void resources.look()
@@ -221,6 +240,7 @@ export class Pipeline implements AsyncDisposable {
   async stop({ timeoutMs }: { readonly timeoutMs?: number } = {}): Promise<void> {
     await this.services.stop(undefined, timeoutMs === undefined ? {} : { timeoutMs })
     clearInterval(this.#timer)
+    await this.#pace.close()
     await this.#disk.close()
     await this.#resources.close()
   }

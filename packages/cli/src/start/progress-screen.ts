@@ -37,7 +37,12 @@ export function screenLines(
       perSecond(progress.indexedPerSecond),
       counted(progress.indexedBatches, 'batch', 'batches'),
     ),
-    row('lag', counted(waitingBatches, 'batch', 'batches'), '', `oldest ${(waitingMs / 1_000).toFixed(1)} s`),
+    row(
+      'lag',
+      counted(waitingBatches, 'batch', 'batches'),
+      '',
+      [`oldest ${(waitingMs / 1_000).toFixed(1)} s`, ...slowedText(progress)].join(', '),
+    ),
     row('gaps', openGaps + permanentGaps === 0 ? gaps : styleText('red', gaps), '', ''),
     row('dead letters', String(progress.deadLetters), '', ''),
     diskRow(progress.disk),
@@ -48,6 +53,9 @@ export function screenLines(
     ...(problems.length === 0 ? [styleText('dim', 'no errors')] : problems.map(text => styleText('yellow', text))),
   ]
 }
+
+const slowedText = ({ slowedBy }: PipelineProgress): string[] =>
+  slowedBy === null ? [] : [`the source is slowed for ${slowedBy}`]
 
 /** Disk usage, its growth, and when the limit is reached. */
 function diskRow(disk: PipelineProgress['disk']): string {
@@ -89,6 +97,7 @@ export function plainLine(progress: PipelineProgress): string {
     `${openGaps + permanentGaps} gaps`,
     ['disk', usedText(progress.disk), ...growthText(progress.disk)].join(' '),
     ...unwell.map(({ name, state }) => `${name}: ${state === 'ERROR' ? state : `${state}, unhealthy`}`),
+    ...slowedText(progress),
     ...waitsOf(progress.services).map(firstSentence),
   ].join('  ')
 }

@@ -120,6 +120,13 @@ export const PIPELINE_OPTIONS = {
     min: 0,
     default: '256MB',
   }),
+  maxWaitingBatches: whole({
+    says:
+      'Batches that may wait for an indexer of this pipeline before the sources are slowed to half of its speed, so that ' +
+      'it catches up. Indexers that are paused or fail slow no source. `0` disables it.',
+    min: 0,
+    default: 50,
+  }),
 } as const satisfies OptionTable
 
 /** Fields of every service besides its type, bindings and options. */

@@ -1,9 +1,11 @@
 /**
- * Bytes that may still enter the queues before the next disk measurement. This keeps a fast source from exceeding the
- * disk budget between two measurements; waiting items enter when it grows.
+ * Bytes that may still enter the queues before the next disk measurement, and items before the next look at the
+ * indexers. This keeps a fast source from exceeding the disk budget between two measurements, and from running away
+ * from its indexers; waiting items enter when it grows.
  */
 export class Allowance {
   #left = Number.POSITIVE_INFINITY
+  #items = Number.POSITIVE_INFINITY
   readonly #raised = new Set<() => void>()
 
   get left(): number {
@@ -13,19 +15,30 @@ export class Allowance {
   set(bytes: number): void {
     const isMore = bytes > this.#left
     this.#left = bytes
-    if (isMore) for (const raised of this.#raised) raised()
+    if (isMore) this.#tellRaised()
+  }
+
+  setItems(count: number): void {
+    const isMore = count > this.#items
+    this.#items = count
+    if (isMore) this.#tellRaised()
   }
 
   /** Returns false if the item must wait. */
   has(bytes: number): boolean {
-    return bytes <= this.#left
+    return bytes <= this.#left && this.#items >= 1
   }
 
   take(bytes: number): void {
     this.#left -= bytes
+    this.#items -= 1
   }
 
   onRaised(listener: () => void): void {
     this.#raised.add(listener)
+  }
+
+  #tellRaised(): void {
+    for (const raised of this.#raised) raised()
   }
 }

@@ -4,25 +4,30 @@ import type { Resources } from '../resources/resources.ts'
 import { BATCH_TOPIC } from '../services/notification-topics.ts'
 import { BUILT_IN_TYPES } from '../services/registry.ts'
 import type { ServiceManager } from '../services/service-manager.ts'
-import { Allowance } from './allowance.ts'
+import type { Allowance } from './allowance.ts'
 import { parseBytes } from './bytes.ts'
 import { diskPartsOf } from './disk-parts.ts'
 import { DiskWatch } from './disk-watch.ts'
 import { type ExpectedGroup, UnindexedBytes } from './pending.ts'
+
+type WatchOptions = {
+  readonly allowance: Allowance
+  readonly logger: Logger
+  readonly lookMs?: number | undefined
+}
 
 /** Watches what a pipeline writes, with the queues of its sources under its allowance. */
 export function watchDisk(
   config: CheckedConfig,
   resources: Resources,
   manager: ServiceManager,
-  { logger, lookMs }: { readonly logger: Logger; readonly lookMs?: number | undefined },
+  { allowance, logger, lookMs }: WatchOptions,
 ): DiskWatch {
   const enabled = config.services.filter(service => service.enabled)
   const names = heldQueues(config, enabled)
   const queues = names.map(name => resources.queue(name))
   const sources = enabled.filter(service => isSource(service, names)).map(({ name }) => name)
   const unindexed = new UnindexedBytes(enabled.flatMap(groupsOf))
-  const allowance = new Allowance()
   for (const queue of queues) queue.limitBy(allowance)
   return new DiskWatch({
     limits: {

@@ -6,7 +6,11 @@ import type { IndexerProgress, PipelineProgress, ServiceProgress } from './progr
 import { Rate } from './rate.ts'
 import { RunGroups, waitingIn } from './run-groups.ts'
 
-type Observed = { readonly services: readonly ServiceStatus[]; readonly disk: DiskStatus }
+type Observed = {
+  readonly services: readonly ServiceStatus[]
+  readonly disk: DiskStatus
+  readonly slowedBy: string | null
+}
 
 /** Combines the figures of services, of the indexers' groups and of the disk. */
 export class ProgressReader {
@@ -33,7 +37,7 @@ export class ProgressReader {
   async read(): Promise<PipelineProgress> {
     // Health first: it takes a moment, and the counts should be of the same time.
     const groups = (await this.#groups.health()) ?? this.#groups.lastKnown
-    const { services, disk } = this.#status()
+    const { services, disk, slowedBy } = this.#status()
     const { parts: _, ...shownDisk } = disk
     const { runId } = this.#roles
     const counted = this.#count(services)
@@ -50,6 +54,7 @@ export class ProgressReader {
       indexers,
       waitingBatches: Math.max(0, ...indexers.map(({ waitingBatches }) => waitingBatches)),
       waitingMs: Math.max(0, ...indexers.map(({ waitingMs }) => waitingMs)),
+      slowedBy,
       disk: shownDisk,
     }
   }

@@ -52,6 +52,8 @@ export type PipelineProgress = {
   readonly waitingBatches: number
   /** Age of the oldest batch waiting for that indexer, in milliseconds. */
   readonly waitingMs: number
+  /** Indexer for which sources are slowed until it catches up, or null. */
+  readonly slowedBy: string | null
   /** Gaps that may still be filled. */
   readonly openGaps: number
   /** Permanent gaps. */

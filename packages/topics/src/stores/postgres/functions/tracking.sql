@@ -52,12 +52,14 @@ begin
 end
 $$;
 
--- Half-empty pages keep bitmap updates HOT.
+-- Half-empty pages keep bitmap updates HOT. Every group updates every row, and vacuum by default waits until a fifth of the
+-- rows are dead.
 create function tidemark_fn.add_track_partition(topic_id int, partition_rows bigint, number bigint) returns void
 language plpgsql volatile as $$
 begin
   perform tidemark_fn.run(format(
-    'create table tidemark.track_%1$s_p%2$s (like tidemark.track_%1$s including all) with (fillfactor = 50)', topic_id, number));
+    'create table tidemark.track_%1$s_p%2$s (like tidemark.track_%1$s including all) '
+    'with (fillfactor = 50, autovacuum_vacuum_scale_factor = 0.1)', topic_id, number));
   perform tidemark_fn.run(format(
     'alter table tidemark.track_%1$s attach partition tidemark.track_%1$s_p%2$s for values from (%3$s) to (%4$s)',
     topic_id, number, number * partition_rows, (number + 1) * partition_rows));

@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict'
+import { describe, it } from 'node:test'
+import { temporaryFolder } from '../../../../testing/folders.ts'
+import { until } from '../../../../testing/until.ts'
+// Inside: the environment of this process is that of all tests in it.
+import { withOverrides } from '../../src/config/environment-overrides.ts'
+import { checkConfig, defaultConfig, type Pipeline, type PipelineConfig, runPipeline } from '../../src/index.ts'
+import { RUN_ID, SILENT, SMALL_AND_FAST, simulationOption } from '../whole/world.ts'
+
+const MOST_WAITING = 3
+/** A slow look would let the source run far ahead on a quick machine. */
+const LOOK_MS = 20
+const PATIENCE = { timeout: 120_000 }
+
+async function run(folder: string, maxWaitingBatches: number): Promise<Pipeline> {
+  const environment = { ...SMALL_AND_FAST, ...simulationOption('RUN_ID', RUN_ID) }
+  const config = withOverrides(defaultConfig({ dataFolder: folder, maxDisk: 'none' }), environment) as PipelineConfig
+  const checked = checkConfig({ ...config, maxWaitingBatches }, import.meta.dirname)
+  return await runPipeline(checked, { logger: SILENT, diskLookMs: LOOK_MS })
+}
+
+const storedTicks = (pipeline: Pipeline): number => pipeline.services.statusOf('persistence').metrics.ticksWritten ?? 0
+
+describe('a source that is faster than its indexers', () => {
+  it('is slowed for the one that is behind, and never stands still', async () => {
+    using folder = temporaryFolder()
+    await using pipeline = await run(folder.path, MOST_WAITING)
+    await until(async () => (await pipeline.progress()).slowedBy !== null, {
+      ...PATIENCE,
+      what: 'the source to be slowed',
+    })
+    const { slowedBy, indexers } = await pipeline.progress()
+    if (slowedBy !== null)
+      assert.ok(
+        indexers.some(({ name }) => name === slowedBy),
+        slowedBy,
+      )
+    const before = storedTicks(pipeline)
+    await until(() => storedTicks(pipeline) > before + 100, { ...PATIENCE, what: 'more ticks to be stored' })
+  })
+
+  it('is not slowed by an indexer that is paused', async () => {
+    using folder = temporaryFolder()
+    await using pipeline = await run(folder.path, 1)
+    for (const { name } of (await pipeline.progress()).indexers) await pipeline.services.pause(name)
+    await until(() => storedTicks(pipeline) > 0, { ...PATIENCE, what: 'the first batch' })
+    const waiting = async (): Promise<number> => (await pipeline.progress()).waitingBatches
+    await until(async () => (await waiting()) > 10, { ...PATIENCE, what: 'batches to wait for the paused indexers' })
+    assert.equal((await pipeline.progress()).slowedBy, null)
+  })
+
+  it('is never slowed with maxWaitingBatches 0', async () => {
+    using folder = temporaryFolder()
+    await using pipeline = await run(folder.path, 0)
+    await until(() => storedTicks(pipeline) > 500, { ...PATIENCE, what: 'ticks to be stored' })
+    assert.equal((await pipeline.progress()).slowedBy, null)
+  })
+})
