@@ -13,7 +13,7 @@ export type Criterion = {
 }
 
 type Measured = { readonly name: string; readonly value: number | null; readonly unit?: Unit; readonly note?: string }
-export type Unit = '' | '%' | 'ms' | 's' | '/s' | 'MB' | 'MB/s' | 'B' | '×'
+type Unit = '' | '%' | 'ms' | 's' | '/s' | 'MB' | 'MB/s' | 'B' | '×'
 
 /** A figure that was not reached in time is null, and fails. */
 export const below = (limit: number, measured: Measured): Criterion => compare('<', limit, measured)
@@ -49,7 +49,7 @@ function isMet(sign: Comparison, value: number, limit: number): boolean {
 }
 
 /** Three digits, or whole numbers with separators. */
-export function formatFigure(value: number, unit: Unit): string {
+function formatFigure(value: number, unit: Unit): string {
   const number =
     Number.isInteger(value) || Math.abs(value) >= 1_000
       ? Math.round(value).toLocaleString('en-US')
