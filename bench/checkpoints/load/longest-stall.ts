@@ -1,7 +1,7 @@
 import type { Series } from './series.ts'
 
 /** Seconds between two reports with more deliveries than the one before. */
-export function longestStall(deliveries: Series, from: number, to: number): number {
+export function longestStall(deliveries: Pick<Series, 'entries'>, from: number, to: number): number {
   let longest = 0
   let grownAt = from
   let last = Number.NEGATIVE_INFINITY
