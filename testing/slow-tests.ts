@@ -28,6 +28,7 @@ export const SLOW_TESTS = [
   'cli/test/two-machines.test',
   'cli/test/visible.test',
   'pipeline/test/config/reference.test',
+  'pipeline/test/pace/',
   'pipeline/test/databases/',
   'pipeline/test/dead-letters/',
   'pipeline/test/disk/',
@@ -106,6 +107,7 @@ export const SLOW_TESTS = [
   'server/test/sessions.test',
   'web/test/browser/',
   'testing/bundles/',
+  'testing/checkpoints/command.test',
   'testing/getting-started.test',
   'testing/harness.test',
 ] as const
