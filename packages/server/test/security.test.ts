@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { connect } from 'node:net'
+import { networkInterfaces } from 'node:os'
 import { describe, it } from 'node:test'
 import { startServer } from '@tidemark/server'
 import { ConfigError } from 'tidemark'
@@ -123,6 +124,20 @@ describe('a foreign Host', () => {
     for (const host of ['localhost', 'localhost:1', '127.0.0.1', 'LOCALHOST', '[::1]:80']) {
       assert.equal((await server.get('/api/v1/topics', { host })).status, 200, host)
     }
+  })
+
+  const address = Object.values(networkInterfaces())
+    .flat()
+    .find(each => each?.family === 'IPv4' && !each.internal)?.address
+  const skip = address === undefined && 'this machine has no address besides the loopback one'
+
+  it('localhost is refused on another address than the loopback one', { skip }, async () => {
+    await using server = await serve({ host: String(address), tokens })
+    const get = (host: string) => server.get('/api/v1/topics', { host, ...bearer(ADMIN) })
+    for (const host of ['localhost', 'localhost:1', '127.0.0.1', '[::1]']) {
+      isProblem(await get(host), 403, 'TIDEMARK_HOST_NOT_ALLOWED')
+    }
+    assert.equal((await get(String(address))).status, 200)
   })
 
   it('is accepted if it is allowed', async () => {

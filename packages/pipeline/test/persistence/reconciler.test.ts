@@ -7,7 +7,7 @@ import { spawnScript } from '../../../../testing/processes.ts'
 import { BATCH_TOPIC, batchOf, makeRunId, metadataKey, type SimulationMetadata, topicOfRun } from '../../src/index.ts'
 import { RUN_ID } from '../arbitraries.ts'
 import { range, ticksOf } from '../storage/ticks.ts'
-import { metric, Workbench } from './workbench.ts'
+import { metric, Workbench, withMethods } from './workbench.ts'
 
 const metadataOf = (runId: string): SimulationMetadata => ({
   runId,
@@ -146,6 +146,26 @@ describe('announcements', () => {
     await metric(reconciler, 'announced', 6)
     await metric(reconciler, 'looks', (reconciler.status().metrics.looks ?? 0) + 3)
     assert.equal((await bench.announced()).length, 6)
+  })
+
+  it('that fails for a file in an older folder is made with the next scan', async () => {
+    await using bench = await Workbench.open()
+    const keys: string[] = []
+    for (const tick of range(0, 3, 100_000)) {
+      keys.push((await bench.storage.writeBatch(batchOf(ticksOf([tick, tick + 5])))).storageKey)
+    }
+    let failures = 0
+    const storage = withMethods(bench.storage, {
+      async describeBatch(key) {
+        if (key === keys[0] && failures++ === 0) throw new Error('not this time')
+        return await bench.storage.describeBatch(key)
+      },
+    })
+    const reconciler = bench.reconciler({ interval: '5ms' }, storage)
+    await reconciler.start()
+    await metric(reconciler, 'announced', 3)
+    assert.deepEqual((await bench.announced()).map(({ storageKey }) => storageKey).sort(), keys)
+    assert.equal(reconciler.status().metrics.failures, 1)
   })
 
   it('is remembered by the topic for ever', async () => {

@@ -90,8 +90,8 @@ export class Workbench implements AsyncDisposable {
     return this.#own(new MetadataPersistenceService('metadata', resources, { retry, notifyRetry: QUICK }))
   }
 
-  reconciler(options: ReconcilerOptions = { interval: '20ms' }): Reconciler {
-    const { storage, topics } = this
+  reconciler(options: ReconcilerOptions = { interval: '20ms' }, storage: Storage = this.storage): Reconciler {
+    const { topics } = this
     return this.#own(new Reconciler('reconciler', { storage, topics, logger: SILENT }, options))
   }
 

@@ -184,6 +184,21 @@ export function stopping({ shared }: ConformanceStores): void {
           handler.gate.open()
         })
 
+        it('and was forgotten since is no sign of a database that went back', async () => {
+          await using database = await store.fresh()
+          const tm = await database.open()
+          const rewound = eventsOf(tm, 'database-rewound')
+          await tm.publish('work', 1)
+          const reader = tm.reader('work', { lease: '30ms' })
+          const delivery = await receive(reader)
+          const expired = performance.now() + 40
+          await until(() => performance.now() > expired, { what: 'the lease to expire' })
+          await database.forgetLeases()
+          await assert.rejects(delivery.ack(), StaleDeliveryError)
+          await reader.poll(0)
+          assert.deepEqual(rewound, [])
+        })
+
         it('delivers no more of its page to a reader after a stale settlement', async () => {
           await using database = await store.fresh()
           const [here, there] = [await database.open(), await database.open()]

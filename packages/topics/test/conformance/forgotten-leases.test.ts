@@ -9,7 +9,8 @@ for (const store of SHARED_STORES) {
     it('is deleted by the next claim that finds something, however many found nothing before', async () => {
       await using database = await store.fresh()
       const tm = await database.open()
-      const reader = tm.reader('work')
+      // Not full, so that the next claim looks before it writes.
+      const reader = tm.reader('work', { batchSize: 2 })
       await tm.publish('work', 1)
       await (await receive(reader)).ack()
       for (let look = 0; look < 3; look++) assert.equal(await reader.poll(0), null)

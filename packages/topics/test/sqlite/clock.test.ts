@@ -318,4 +318,19 @@ describe('a machine that is restarted', () => {
     const { clock } = await tm.admin.health()
     assert.deepEqual([clock?.ok, Math.round((clock?.offsetMs ?? 0) / HOUR)], [false, -24])
   })
+
+  it('gives no message a createdAt before that of an earlier one', async () => {
+    await using bed = bench()
+    const tm = await bed.open({ autoCreate: true })
+    await tm.publish('work', 1)
+    bed.sql(`update tidemark_clock set wall = wall - ${HOUR}`)
+    await tm.publish('work', 2)
+    bed.sql(`update tidemark_clock set uptime = uptime + ${HOUR}`)
+    await tm.publish('work', 3)
+    const times = (await tm.admin.browse('work')).messages.map(({ createdAt }) => createdAt.getTime())
+    assert.equal(times.length, 3)
+    assert.deepEqual(times, times.toSorted())
+    // The clock itself stands still rather than going back.
+    assert.ok(Math.abs((await tm.admin.health()).clock?.offsetMs ?? 0) < 2 * HOUR)
+  })
 })

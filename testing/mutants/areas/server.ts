@@ -1,0 +1,148 @@
+import type { Area, Mutant } from '../mutant.ts'
+
+const SECURITY = 'packages/server/src/security'
+
+const mutants: Mutant[] = [
+  {
+    name: 'a Host localhost is allowed on any address',
+    file: `${SECURITY}/guard.ts`,
+    find: "if (isLoopback(name) && isLoopback(plain(socket.localAddress ?? ''))) return",
+    replace: 'if (isLoopback(name)) return',
+    tests: ['server/test/security'],
+  },
+  {
+    name: 'any Host is allowed',
+    file: `${SECURITY}/guard.ts`,
+    find: '    throw new HostNotAllowedError(headers.host)\n',
+    replace: '',
+    tests: ['server/test/security'],
+  },
+  {
+    name: 'a request without a Host is allowed',
+    file: `${SECURITY}/guard.ts`,
+    find: 'const name = headers.host === undefined ? undefined : hostNameOf(headers.host)',
+    replace: "const name = hostNameOf(headers.host ?? 'localhost')",
+    tests: ['server/test/security', 'server/test/hardening'],
+  },
+  {
+    name: 'a forwarded request without tokens is local',
+    file: `${SECURITY}/guard.ts`,
+    find: 'if (header !== undefined) throw new ForwardedError(header)',
+    replace: '',
+    tests: ['server/test/security', 'server/test/hardening'],
+  },
+  {
+    name: 'a write from another origin is accepted',
+    file: `${SECURITY}/guard.ts`,
+    find: 'if (origin !== undefined && originHost(origin) !== host?.toLowerCase()) throw new CrossSiteError(origin)',
+    replace: '',
+    tests: ['server/test/security'],
+  },
+  {
+    name: 'a write with a simple content type is accepted',
+    file: `${SECURITY}/guard.ts`,
+    find: 'if (type !== undefined && SIMPLE_TYPES.has(type)) {',
+    replace: 'if (type === undefined) {',
+    tests: ['server/test/security', 'server/test/hardening'],
+  },
+  {
+    name: 'a session writes without its CSRF token',
+    file: `${SECURITY}/guard.ts`,
+    find: "if (!isSame(String(headers['x-csrf-token'] ?? ''), identity?.csrf ?? ''))",
+    replace: 'if (identity?.csrf === undefined)',
+    tests: ['server/test/sessions'],
+  },
+  {
+    name: 'a session writes without an Origin',
+    file: `${SECURITY}/guard.ts`,
+    find: "if (headers.origin === undefined) throw new CrossSiteError('no Origin')",
+    replace: '',
+    tests: ['server/test/sessions'],
+  },
+  {
+    name: 'a session is read from another site',
+    file: `${SECURITY}/guard.ts`,
+    find: "if (site !== undefined && site !== 'same-origin' && site !== 'none') throw new CrossSiteError(String(site))\n    if (!READING",
+    replace: 'if (!READING',
+    tests: ['server/test/sessions'],
+  },
+  {
+    name: 'a session that was logged out goes on',
+    file: `${SECURITY}/sessions.ts`,
+    find: '!this.#ended.has(nonce) && ',
+    replace: '',
+    tests: ['server/test/sessions'],
+  },
+  {
+    name: 'a session outlives its token',
+    file: `${SECURITY}/sessions.ts`,
+    find: ' && this.#tokens.isCurrent(token)',
+    replace: '',
+    tests: ['server/test/sessions'],
+  },
+  {
+    name: 'a session outlives its expiry',
+    file: `${SECURITY}/sessions.ts`,
+    find: 'Date.now() < expiresAt && ',
+    replace: '',
+    tests: ['server/test/sessions'],
+  },
+  {
+    name: 'a session lasts longer than its token',
+    file: `${SECURITY}/sessions.ts`,
+    find: 'Math.min(Date.now() + SESSION_MS, token.expiresAt ?? Number.POSITIVE_INFINITY)',
+    replace: 'Date.now() + SESSION_MS',
+    tests: ['server/test/sessions'],
+  },
+  {
+    name: 'an expired token is accepted',
+    file: `${SECURITY}/token-check.ts`,
+    find: 'if (timingSafeEqual(hash, token.hash) && !isExpired(token)) found = token',
+    replace: 'if (timingSafeEqual(hash, token.hash)) found = token',
+    tests: ['server/test/tokens'],
+  },
+  {
+    name: 'a token with changed roles keeps its streams',
+    file: `${SECURITY}/token-check.ts`,
+    find: ' && JSON.stringify(now.grants) === JSON.stringify(grants)',
+    replace: '',
+    tests: ['server/test/tokens', 'server/test/sessions'],
+  },
+  {
+    name: 'a role for a prefix applies to everything',
+    file: `${SECURITY}/roles.ts`,
+    find: 'topics === null || (topic !== undefined && isUnder(topics, topic))',
+    replace: 'topics === null || topic === undefined || isUnder(topics, topic)',
+    tests: ['server/test/roles', 'server/test/tokens'],
+  },
+  {
+    name: 'an operator may publish',
+    file: `${SECURITY}/roles.ts`,
+    find: "publish: ['publish', 'admin'],",
+    replace: "publish: ['publish', 'operate', 'admin'],",
+    tests: ['server/test/roles', 'server/test/tokens'],
+  },
+  {
+    name: 'a closed request frees two places',
+    file: `${SECURITY}/limiters.ts`,
+    find: '      if (isLeft) return\n',
+    replace: '',
+    tests: ['server/test/unit', 'server/test/hardening'],
+  },
+  {
+    name: 'requests at once are not limited',
+    file: `${SECURITY}/limiters.ts`,
+    find: 'if (open >= this.#most) throw',
+    replace: 'if (open > this.#most * 1_000) throw',
+    tests: ['server/test/hardening', 'server/test/unit'],
+  },
+  {
+    name: 'an idle caller’s allowance grows without end',
+    file: `${SECURITY}/limiters.ts`,
+    find: 'known.left = Math.min(most, known.left + ((now - known.at) / 1_000) * this.#perSecond)',
+    replace: 'known.left = known.left + ((now - known.at) / 1_000) * this.#perSecond',
+    tests: ['server/test/unit', 'server/test/hardening'],
+  },
+]
+
+export const SERVER: Area = { name: 'server', mutants }
