@@ -1,4 +1,5 @@
 import { type Pipeline, TileMakers } from '@tidemark/pipeline'
+import { loadPage, type Page } from '@tidemark/web'
 import type { Tidemark } from 'tidemark'
 import { LargeAnswers } from './answers/large-answers.ts'
 import { UnreadPulls } from './answers/unread-pulls.ts'
@@ -36,6 +37,7 @@ export class Context {
   readonly closing = new AbortController()
   readonly #runs: RunIndexes | undefined
   readonly #runsLook: RunsLook | undefined
+  #page: Promise<Page> | undefined
 
   constructor(settings: Settings) {
     const { limits, indexes } = settings
@@ -72,6 +74,17 @@ export class Context {
 
   get runsLook(): RunsLook {
     return this.#runsLook ?? refuse('indexes of runs', 'indexes')
+  }
+
+  /** Bundled or read when it is first requested. */
+  page(): Promise<Page> {
+    this.#page ??= loadPage()
+    return this.#page
+  }
+
+  /** null: this server has no page. */
+  async pageVersion(): Promise<string | null> {
+    return this.settings.page ? (await this.page()).version : null
   }
 
   /** null: there is none, or this server shows no runs. */

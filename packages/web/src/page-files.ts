@@ -18,6 +18,8 @@ export type Asset = {
 export type Page = {
   /** HTML of every address. */
   readonly shell: string
+  /** Hash of its files, by which an open page notices that the server has another one. */
+  readonly version: string
   /** Files by name. A name contains a hash of the content. */
   readonly files: ReadonlyMap<string, Asset>
 }
@@ -34,8 +36,10 @@ const compress = { brotli: promisify(brotliCompress), gzip: promisify(gzip) }
 export async function pageOf({ shell, files }: Bundle): Promise<Page> {
   const assets = new Map<string, Asset>()
   for (const file of files) assets.set(...(await assetOf(file)))
-  return { shell, files: assets }
+  return { shell, version: versionIn(shell), files: assets }
 }
+
+const versionIn = (shell: string): string => /name="tidemark-page" content="(\w+)"/.exec(shell)?.[1] ?? ''
 
 async function assetOf({ name, bytes }: BundledFile): Promise<[string, Asset]> {
   const type = TYPES[name.slice(name.lastIndexOf('.') + 1)] ?? 'application/octet-stream'

@@ -5,6 +5,7 @@ import {
   cancelText,
   letGoText,
   pauseText,
+  progressWords,
   removeText,
   resetLabel,
   resetText,
@@ -79,5 +80,36 @@ describe('what an action on a group says beforehand', () => {
       'Cancels email, waits up to 10 s for 24 in flight, and deletes it. Its 3 dead letters stay.',
     )
     assert.match(plain(backfillText('start', 0)), /^Up to 1 000 000 earlier messages/)
+  })
+})
+
+describe('the progress of a backfill', () => {
+  const running = {
+    status: 'RUNNING',
+    progress: 0.615,
+    ratePerSecond: 8_200,
+    etaMs: 120_000,
+    processed: 61,
+    error: null,
+  } as const
+
+  it('says how far it is, and that live traffic slows it down', () => {
+    assert.equal(plain(progressWords({ ...running, slowed: false })), '61 % · 8 200/s · 2 min left')
+    assert.equal(
+      plain(progressWords({ ...running, slowed: true })),
+      '61 % · 8 200/s · 2 min left · slowed by live traffic',
+    )
+    assert.equal(
+      plain(progressWords({ ...running, slowed: true, etaMs: null })),
+      '61 % · 8 200/s · slowed by live traffic',
+    )
+  })
+
+  it('says how it ended', () => {
+    assert.equal(progressWords({ ...running, slowed: false, status: 'COMPLETED' }), 'complete: 61 brought')
+    assert.equal(
+      progressWords({ ...running, slowed: false, status: 'FAILED', error: 'disk full' }),
+      'failed at 61 %: disk full',
+    )
   })
 })

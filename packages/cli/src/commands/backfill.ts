@@ -148,9 +148,10 @@ async function find(tm: Tidemark, given: Given): Promise<BackfillProgress> {
   throw new NotFoundError(`Group '${group}' of topic '${topic}' has no backfill`)
 }
 
-function lineOf({ status, progress: share, processed, ratePerSecond, etaMs, error }: BackfillProgress): string {
+function lineOf({ status, progress: share, processed, ratePerSecond, etaMs, slowed, error }: BackfillProgress): string {
   const parts = [progressBar(share), status, counted(processed, 'message'), `${Math.round(ratePerSecond)}/s`]
   if (etaMs !== null) parts.push(`${ago(etaMs)} left`)
+  if (slowed) parts.push('slowed by live traffic')
   if (error !== null) parts.push(visible(error))
   return parts.join('  ')
 }

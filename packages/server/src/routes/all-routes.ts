@@ -45,5 +45,5 @@ export const allRoutes = (context: Context, metrics: ServerMetrics): readonly Ro
   ...sessionRoutes(context),
   ...auditRoutes(context),
   ...descriptionRoutes(),
-  ...(context.settings.page ? pageRoutes() : []),
+  ...(context.settings.page ? pageRoutes(context) : []),
 ]

@@ -147,14 +147,22 @@ export const healthRoutes = (context: Context, metrics: ServerMetrics): Route[] 
         }),
       ),
       detail: Type.Optional(DetailGiven),
+      page: Type.Optional(
+        Type.String({
+          pattern: '^[0-9a-f]{12}$',
+          description: 'Version of the page that reads: hello tells the one of the server.',
+        }),
+      ),
     }),
     answers: { 200: { says: 'Endless stream of events', content: { 'text/event-stream': EventSchema } } },
     raw: true,
-    async handle({ query: { after, detail }, request, reply }) {
+    async handle({ query: { after, detail, page }, request, reply }) {
+      const current = page === undefined ? undefined : await context.pageVersion()
       const last = request.headers['last-event-id'] ?? after
       await openStream(context, request, reply, stream => {
         stream.show = event => visibleEvent(identityOf(request), event)
-        return context.events.follow(stream, typeof last === 'string' ? last : undefined, detailOf(detail))
+        const lastId = typeof last === 'string' ? last : undefined
+        return context.events.follow(stream, lastId, detailOf(detail), current)
       })
     },
   }),

@@ -1,7 +1,8 @@
-import { type Asset, loadPage, type Page } from '@tidemark/web'
+import type { Asset, Page } from '@tidemark/web'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { takesEncoding } from '../accepts.ts'
+import type { Context } from '../context.ts'
 import { NotFoundError } from '../errors.ts'
 import { type Route, route } from '../route.ts'
 import { strict } from '../schemas/common.ts'
@@ -29,12 +30,8 @@ const ADDRESSES = [
   '/runs/:runId',
 ]
 
-export function pageRoutes(): Route[] {
-  let page: Promise<Page> | undefined
-  const load = (): Promise<Page> => {
-    page ??= loadPage()
-    return page
-  }
+export function pageRoutes(context: Context): Route[] {
+  const load = (): Promise<Page> => context.page()
   return [
     ...ADDRESSES.map(path =>
       route({

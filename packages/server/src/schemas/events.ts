@@ -86,7 +86,14 @@ const Missed = strict(
 )
 
 const Hello = strict(
-  { life: Type.String(), version: Type.String(), at: Time },
+  {
+    life: Type.String(),
+    version: Type.String(),
+    page: Type.Optional(
+      nullable(Type.String({ description: 'Version of the page that the server has, if the reader gave its own.' })),
+    ),
+    at: Time,
+  },
   { description: 'The first event of a stream: who sends it, and its time.' },
 )
 

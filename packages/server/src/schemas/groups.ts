@@ -29,6 +29,7 @@ export const BackfillProgress = share(
     claimed: Type.Number({ description: 'Share of the backfilled messages that consumers have claimed, 0 to 1.' }),
     ratePerSecond: Type.Number(),
     etaMs: nullable(Type.Number()),
+    slowed: Type.Boolean({ description: 'Whether live traffic slows it down.' }),
     startedAt: Time,
     updatedAt: Time,
     endedAt: nullable(Time),

@@ -87,13 +87,21 @@ export class EventHub {
     this.#live = live
   }
 
-  /** Feeds the reader until it disconnects, from its last event if that is still known. */
-  async follow(stream: EventStream, lastEventId: string | undefined, detail: Detail = NO_DETAIL): Promise<void> {
+  /** Feeds the reader until it disconnects, from its last event if that is still known. `page`: told in its greeting. */
+  async follow(
+    stream: EventStream,
+    lastEventId: string | undefined,
+    detail: Detail = NO_DETAIL,
+    page?: string | null,
+  ): Promise<void> {
     if (this.#stop === undefined) {
       this.#life = randomBytes(4).toString('hex')
       this.#stop = this.#start()
     }
-    stream.push({ event: 'hello', data: { life: this.#life, version: VERSION, at: new Date() } })
+    stream.push({
+      event: 'hello',
+      data: { life: this.#life, version: VERSION, ...(page !== undefined && { page }), at: new Date() },
+    })
     for (const event of this.#since(lastEventId)) stream.push(event)
     stream.push({ event: 'snapshot', data: this.#overviewOf(await this.#live.read(2_000), detail) })
     this.#readers.set(stream, detail)

@@ -16,6 +16,8 @@ export type BackfillProgress = {
   readonly ratePerSecond: number
   /** Remaining time at the current rate in milliseconds; null if it is not running or has just started. */
   readonly etaMs: number | null
+  /** Whether it runs more slowly than it could, because live traffic is above its target latency. */
+  readonly slowed: boolean
   /** Start of the backfill. */
   readonly startedAt: Date
   /** Time of the last progress. */
@@ -40,6 +42,7 @@ export function toProgress(record: BackfillRecord): BackfillProgress {
     claimed: size <= 0 ? 1 : Math.max(0, cursorId - lowerId) / size,
     ratePerSecond: elapsedMs > 0 ? (record.processed * 1_000) / elapsedMs : 0,
     etaMs: hasPace ? Math.round(((upperId - checkpointId) * elapsedMs) / done) : null,
+    slowed: status === 'RUNNING' && record.slowed,
     startedAt: new Date(startedAt),
     updatedAt: new Date(updatedAt),
     endedAt: endedAt === null ? null : new Date(endedAt),

@@ -121,7 +121,9 @@ export class BackfillRunner {
       // Together: if both failed separately, one rejection would be unhandled.
       const [probe, batch] = await Promise.all([
         timed(store.log.probe()),
-        timed(store.backfills.runBatch(record.subscriptionId, { token, limit, ttlMs: LEASE_MS })),
+        timed(
+          store.backfills.runBatch(record.subscriptionId, { token, limit, ttlMs: LEASE_MS, slowed: throttle.isSlowed }),
+        ),
       ])
       if (batch.value === 'lost') return await this.#lost(at)
       const messages = batch.value.checkpointId - at.checkpointId

@@ -16,8 +16,8 @@ export class BackfillThrottle {
   readonly #plan: Pick<BackfillPlan, 'batchSize' | 'maxPerSecond' | 'targetMs'>
   #batch: number
   #probes: number[] = []
-  /** Number of times that it had to slow down. */
-  slowed = 0
+  /** Batch size from which it had to slow down; 0 once it is back there. */
+  #slowedFrom = 0
 
   constructor(plan: Pick<BackfillPlan, 'batchSize' | 'maxPerSecond' | 'targetMs'>) {
     this.#plan = plan
@@ -28,15 +28,21 @@ export class BackfillThrottle {
     return Math.min(this.#batch, Math.max(1, this.#plan.maxPerSecond))
   }
 
+  /** Whether batches are smaller than they were, because of the live path. */
+  get isSlowed(): boolean {
+    return this.#slowedFrom > 0
+  }
+
   /** Milliseconds to wait after a batch of this many messages. */
   next({ messages, batchMs, probeMs }: { messages: number; batchMs: number; probeMs: number }): number {
     this.#probes = [...this.#probes.slice(1 - PROBES), probeMs]
     const atRateMs = (messages / this.#plan.maxPerSecond) * 1_000 - batchMs
     if (percentile95(this.#probes) <= this.#plan.targetMs) {
       this.#batch = Math.min(this.#plan.batchSize, Math.ceil(this.#batch * GROWTH))
+      if (this.#batch >= this.#slowedFrom) this.#slowedFrom = 0
       return Math.max(0, atRateMs)
     }
-    this.slowed++
+    this.#slowedFrom = Math.max(this.#slowedFrom, this.#batch)
     this.#batch = Math.min(this.#plan.batchSize, Math.max(SMALLEST_BATCH, Math.floor(this.#batch / 2)))
     // Measurements of the larger batch say nothing about the smaller one.
     this.#probes = []

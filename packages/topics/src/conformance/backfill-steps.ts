@@ -61,6 +61,26 @@ export function backfillSteps({ secluded }: ConformanceStores): void {
         assert.deepEqual(await work.drain('late'), range(1, 30))
       })
 
+      it('stores whether its process slows it down, until another takes it', async () => {
+        await using database = await engine.fresh()
+        await using store = await openStore(database)
+        const work = await Work.on(store)
+        await work.publish(30)
+        await work.subscribe('late', 'beginning')
+        const group = work.group('late')
+        const token = '00000000-0000-4000-8000-000000000001'
+        assert.equal((await store.backfills.take(token, 60_000, group))?.slowed, false)
+        const slowed = async (): Promise<boolean | undefined> => (await store.backfills.find(group))?.slowed
+        const batch = { token, limit: 5, ttlMs: 60_000 }
+        await store.backfills.runBatch(group.id, { ...batch, slowed: true })
+        assert.equal(await slowed(), true)
+        await store.backfills.runBatch(group.id, batch)
+        assert.equal(await slowed(), false)
+        await store.backfills.runBatch(group.id, { ...batch, slowed: true })
+        await database.orphanBackfills()
+        assert.equal((await store.backfills.take(token, 60_000, group))?.slowed, false)
+      })
+
       it('covers nothing that is published after it began', async () => {
         await using database = await engine.fresh()
         await using store = await openStore(database)

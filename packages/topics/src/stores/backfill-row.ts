@@ -17,6 +17,8 @@ export type BackfillRow<Settings = BackfillRecord['settings'], Time = number> = 
   checkpoint_id: number
   cursor_id: number
   processed: number
+  /** 0 or 1 where the engine has no booleans. */
+  slowed: boolean | number
   started_at: Time
   updated_at: Time
   ended_at: Time | null
@@ -40,6 +42,7 @@ export const backfillRecordOf = (row: BackfillRow, { uid, group }: BackfillOwner
   checkpointId: row.checkpoint_id,
   cursorId: row.cursor_id,
   processed: row.processed,
+  slowed: Boolean(row.slowed),
   startedAt: row.started_at,
   updatedAt: row.updated_at,
   endedAt: row.ended_at,

@@ -59,6 +59,8 @@ export type BackfillBatch = {
   readonly limit: number
   /** Milliseconds after which another process may take over. */
   readonly ttlMs: number
+  /** Whether it is smaller than it could be, because of live traffic (default false). */
+  readonly slowed?: boolean
 }
 
 /** A backfill as stored in the database. */
@@ -89,6 +91,8 @@ export type BackfillRecord = {
   readonly cursorId: number
   /** Number of messages marked so far. */
   readonly processed: number
+  /** Whether the last batch was slowed down for live traffic. */
+  readonly slowed: boolean
   /** Time at which it started. */
   readonly startedAt: number
   /** Time of its last batch. */

@@ -17,6 +17,7 @@ const RECORD: BackfillRecord = {
   checkpointId: 1_250,
   cursorId: 1_100,
   processed: 200,
+  slowed: false,
   startedAt: 10_000,
   updatedAt: 20_000,
   endedAt: null,

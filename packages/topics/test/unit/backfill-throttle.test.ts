@@ -26,6 +26,18 @@ describe('the rate of a backfill', () => {
     assert.equal(throttle.batch, 150)
   })
 
+  it('counts as slowed until its batches are as large as before', () => {
+    const throttle = new BackfillThrottle(PLAN)
+    for (let batch = 0; batch < 20; batch++) throttle.next(fast)
+    assert.equal(throttle.isSlowed, false)
+    for (let batch = 0; batch < 3; batch++) throttle.next(slow)
+    assert.equal(throttle.isSlowed, true)
+    throttle.next(fast)
+    assert.equal(throttle.isSlowed, true)
+    for (let batch = 0; batch < 20; batch++) throttle.next(fast)
+    assert.deepEqual([throttle.isSlowed, throttle.batch], [false, 10_000])
+  })
+
   it('ignores one slow probe of twenty', () => {
     const throttle = new BackfillThrottle(PLAN)
     for (let batch = 0; batch < 19; batch++) throttle.next(fast)

@@ -30,9 +30,9 @@ const NEXT = {
 export function nextVersion(folder: string): Promise<Program> {
   copyProgram(folder)
   const stores = join(folder, 'src/stores')
-  for (const [engine, sql] of Object.entries(NEXT)) writeFileSync(join(stores, engine, 'schema/002_next.sql'), sql)
+  for (const [engine, sql] of Object.entries(NEXT)) writeFileSync(join(stores, engine, 'schema/003_next.sql'), sql)
   const list = join(stores, 'postgres/upgrade-sql.ts')
-  writeFileSync(list, readFileSync(list, 'utf8').replace("'001_tables.sql'", "'001_tables.sql', '002_next.sql'"))
+  writeFileSync(list, readFileSync(list, 'utf8').replace(/('\w+\.sql')\]/, "$1, '003_next.sql']"))
   return load(folder)
 }
 

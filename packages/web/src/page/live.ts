@@ -25,10 +25,9 @@ const lastSign = signal(0)
 const retryAt = signal(0)
 const isConnected = signal(false)
 const isHidden = signal(false)
-let version: string | undefined
 /** Incremented when events were lost, and when the server is back: loaded data is loaded again. */
 export const refreshed = signal(0)
-/** The server has a newer page than this one. */
+/** The server has another page than this one: it is of another version, or of another checkout. */
 export const isOutdated = signal(false)
 
 type Connection = {
@@ -114,7 +113,11 @@ function heard(event: MessageEvent<string>): void {
   })
 }
 
-type Hello = { readonly version: string; readonly at: string }
+let version: string | undefined
+/** Of the files that this page is made of. */
+const page = document.querySelector<HTMLMetaElement>('meta[name=tidemark-page]')?.content
+
+type Hello = { readonly version: string; readonly page?: string | null; readonly at: string }
 
 /** The stream is open: the server says who it is. Handled at once, so that a page that shows "live" knows its server. */
 function greeted(hello: Hello): void {
@@ -128,7 +131,7 @@ function greeted(hello: Hello): void {
   wasHidden = false
   setServerTime(hello.at)
   version ??= hello.version
-  isOutdated.value = version !== hello.version
+  isOutdated.value = version !== hello.version || (typeof hello.page === 'string' && hello.page !== page)
   // Before it counts as connected: a stream that is connected and silent is given up.
   lastSign.value = Date.now()
   isConnected.value = true
@@ -145,6 +148,7 @@ function connect(): void {
   const url = new URL('/api/v1/events', location.href)
   // Only a browser's own reconnect sends the header, and that gives up after an error response.
   if (lastEventId !== '') url.searchParams.set('after', lastEventId)
+  if (page) url.searchParams.set('page', page)
   if (details.size > 0) url.searchParams.set('detail', [...details.keys()].join())
   const opened = new EventSource(url)
   source = opened

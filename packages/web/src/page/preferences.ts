@@ -33,8 +33,14 @@ effect(() => {
   document.documentElement.dataset.theme = theme.value
 })
 
-const isDark = matchMedia('(prefers-color-scheme: dark)')
+const media = matchMedia('(prefers-color-scheme: dark)')
+const isSystemDark = signal(media.matches)
+media.addEventListener('change', ({ matches }) => {
+  isSystemDark.value = matches
+})
+
+/** Whether the page is dark now: by choice, or as the system is. A canvas and a picture have no light-dark(). */
+export const isDark = (): boolean => (theme.value === 'system' ? isSystemDark.value : theme.value === 'dark')
 
 /** The effective theme, whoever chose it. */
-export const shownTheme = (): 'light' | 'dark' =>
-  theme.value === 'system' ? (isDark.matches ? 'dark' : 'light') : theme.value
+export const shownTheme = (): 'light' | 'dark' => (isDark() ? 'dark' : 'light')

@@ -34,6 +34,7 @@ export type Backfill = {
   readonly processed: number
   readonly ratePerSecond: number
   readonly etaMs: number | null
+  readonly slowed: boolean
   readonly endedAt?: string | null
   readonly error: string | null
 }

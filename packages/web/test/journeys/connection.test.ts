@@ -64,6 +64,22 @@ for (const engine of ENGINES) {
       assert.equal(await page.getByRole('button', { name: 'Reload' }).count(), 0)
     })
 
+    it('offers to reload when a server of the same version has another page', async () => {
+      const other = await startProxy(site.url)
+      after(() => other.server.close())
+      const page = await site.open(`${other.url}/topics`, { expected: AWAY })
+      await isShownLive(page)
+      assert.equal(await page.getByRole('button', { name: 'Reload' }).count(), 0)
+      other.page = '0123456789ab'
+      other.cut()
+      await page.getByRole('button', { name: 'Reload' }).waitFor()
+      // The first checkout is back: its page is the one that is open.
+      other.page = undefined
+      other.cut()
+      await page.getByRole('button', { name: 'Reload' }).waitFor({ state: 'detached' })
+      await isShownLive(page)
+    })
+
     it('lets go of its stream in a hidden tab, and shows everything at once when somebody looks again', async () => {
       await site.tm.configureTopic('orders', { semantics: 'pub-sub' })
       const page = await site.visit('/topics')
@@ -110,9 +126,15 @@ async function setVisible(page: Page, isVisible: boolean): Promise<void> {
   }, isVisible)
 }
 
-type Proxy = { readonly url: string; readonly server: Server; version: string | undefined; cut(): void }
+type Proxy = {
+  readonly url: string
+  readonly server: Server
+  version: string | undefined
+  page: string | undefined
+  cut(): void
+}
 
-/** The same server, which says in its stream that it is of another version. */
+/** The same server, which says in its stream that it is of another version, or has another page. */
 async function startProxy(target: string): Promise<Proxy> {
   const server = createServer(async (request, reply) => {
     const headers = Object.fromEntries(
@@ -131,9 +153,9 @@ async function startProxy(target: string): Promise<Proxy> {
       const decoder = new TextDecoder()
       for await (const bytes of answer.body ?? []) {
         const text = decoder.decode(bytes, { stream: true })
-        reply.write(
-          proxy.version === undefined ? text : text.replace(/"version":"[^"]*"/, `"version":"${proxy.version}"`),
-        )
+        const { version, page } = proxy
+        const renamed = version === undefined ? text : text.replace(/"version":"[^"]*"/, `"version":"${version}"`)
+        reply.write(page === undefined ? renamed : renamed.replace(/"page":"[^"]*"/, `"page":"${page}"`))
       }
       reply.end()
     } catch {
@@ -146,6 +168,7 @@ async function startProxy(target: string): Promise<Proxy> {
     url: `http://127.0.0.1:${port}`,
     server,
     version: undefined,
+    page: undefined,
     cut: () => server.closeAllConnections(),
   }
   return proxy

@@ -63,21 +63,63 @@ describe('the look of every screen', { skip: SKIPPED }, () => {
     await context.close()
   })
 
-  it('keeps states and borders where the system chooses the colours', async () => {
+  it('keeps states, lanes and borders visible where the system chooses the colours', async () => {
     const context = await browser.person({ more: { forcedColors: 'active' } })
-    const { page, problems } = await browser.open(`${world.url}/topics/orders/groups/email`, { context })
+    const { page, problems } = await browser.open(`${world.url}/topics/orders`, { context })
     await isShownLive(page)
-    const mark = page.locator('main .mark svg').first()
-    await mark.waitFor()
-    const style = await mark.evaluate(svg => {
-      const { getComputedStyle } = globalThis as unknown as {
-        getComputedStyle(of: unknown): { color: string; visibility: string }
-      }
-      const { color, visibility } = getComputedStyle(svg)
-      return { color, visibility }
-    })
-    assert.equal(style.visibility, 'visible')
+    await page.locator('.lane-done').first().waitFor()
+    assert.ok(await page.evaluate("matchMedia('(forced-colors: active)').matches"))
+    const low = await page.evaluate(invisibleParts, [
+      // What is drawn, and on what.
+      ['main .mark svg', 'color', 'main'],
+      ['.lane-done', 'backgroundColor', '.lane-bed'],
+      ['main button', 'borderTopColor', 'main'],
+      ['main .panel', 'borderTopColor', 'main'],
+      ['main h1', 'color', 'main'],
+    ] as const)
+    assert.deepEqual(low, [])
     assert.deepEqual(problems, [])
     await context.close()
   })
 })
+
+/** Runs in the page: the parts that are missing, or whose colour has a contrast below 3 : 1 to what is behind them. */
+function invisibleParts(parts: readonly (readonly [string, string, string])[]): string[] {
+  type Style = Record<string, string>
+  const { document, getComputedStyle } = globalThis as unknown as {
+    document: {
+      querySelector(of: string): { parentElement: unknown } | null
+      createElement(name: 'canvas'): {
+        getContext(kind: '2d'): {
+          fillStyle: string
+          fillRect(...box: number[]): void
+          getImageData(...box: number[]): { data: number[] }
+        }
+      }
+    }
+    getComputedStyle(of: unknown): Style
+  }
+  const context = document.createElement('canvas').getContext('2d')
+  const lightness = (colour: string): number => {
+    context.fillStyle = colour
+    context.fillRect(0, 0, 1, 1)
+    const [red = 0, green = 0, blue = 0] = [...context.getImageData(0, 0, 1, 1).data]
+      .map(value => value / 255)
+      .map(value => (value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4))
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+  }
+  const behind = (element: { parentElement: unknown } | null): string => {
+    const colour = element === null ? 'rgb(255, 255, 255)' : (getComputedStyle(element).backgroundColor ?? '')
+    const isClear = /^rgba\(.*, 0\)$/.test(colour)
+    return isClear ? behind((element as { parentElement: { parentElement: unknown } | null }).parentElement) : colour
+  }
+  return parts.flatMap(([what, property, on]) => {
+    const [part, ground] = [document.querySelector(what), document.querySelector(on)]
+    if (part === null || ground === null) return [`${what} is missing`]
+    const style = getComputedStyle(part)
+    if (property === 'borderTopColor' && style.borderTopStyle === 'none') return [`${what} has no border`]
+    const [one, other] = [lightness(style[property] ?? ''), lightness(behind(ground))]
+    const contrast = (Math.max(one, other) + 0.05) / (Math.min(one, other) + 0.05)
+    return contrast < 3 ? [`${what}: ${contrast.toFixed(1)} : 1`] : []
+  })
+}

@@ -92,7 +92,8 @@ async function takeBackfill(
         for no key update of x
       )
       update tidemark.backfill as b
-      set token = $1, lease_until = clock_timestamp() + $2::float8 * interval '1 millisecond', updated_at = clock_timestamp()
+      set token = $1, lease_until = clock_timestamp() + $2::float8 * interval '1 millisecond', updated_at = clock_timestamp(),
+        slowed = false
       from free
       join tidemark.subscription as s on s.id = free.subscription_id
       where b.subscription_id = free.subscription_id
@@ -105,13 +106,13 @@ async function takeBackfill(
 async function backfillBatch(
   tx: Transaction,
   subscriptionId: number,
-  { token, limit, ttlMs }: BackfillBatch,
+  { token, limit, ttlMs, slowed = false }: BackfillBatch,
 ): Promise<BackfillRecord | 'lost'> {
   const text = tx.sql(`
     select ${COLUMNS}
-    from tidemark_fn.backfill_batch($1, $2, $3, $4) as b
+    from tidemark_fn.backfill_batch($1, $2, $3, $4, $5) as b
     join tidemark.subscription as s on s.id = b.subscription_id`)
-  const [row] = await tx.query(text, [subscriptionId, token, limit, ttlMs])
+  const [row] = await tx.query(text, [subscriptionId, token, limit, ttlMs, slowed])
   return row ? toBackfill(row) : 'lost'
 }
 

@@ -12,7 +12,9 @@ type Migration = { readonly sql: string; readonly checksum: string }
 
 const toMigration = (sql: string): Migration => ({ sql, checksum: checksumOf(sql) })
 
-export const MIGRATIONS: readonly Migration[] = ['001_tables.sql'].map(file => toMigration(sqlFile(`./schema/${file}`)))
+export const MIGRATIONS: readonly Migration[] = ['001_tables.sql', '002_backfill_slowed.sql'].map(file =>
+  toMigration(sqlFile(`./schema/${file}`)),
+)
 
 /** The parts of a namespace that exist already. */
 export type Present = {

@@ -13,7 +13,7 @@ type Running = Pick<BackfillRow, 'topic_id' | 'scope' | 'settings' | 'upper_id' 
 export function backfillBatch(
   tx: Transaction,
   subscriptionId: number,
-  { token, limit, ttlMs }: BackfillBatch,
+  { token, limit, ttlMs, slowed = false }: BackfillBatch,
 ): BackfillRecord | 'lost' {
   const running = rowOf<Running>(
     tx.prepare(`
@@ -35,10 +35,12 @@ export function backfillBatch(
   const now = tx.now()
   tx.prepare(`
       update tidemark_backfill
-      set checkpoint_id = ?2, processed = processed + ?3, updated_at = ?4,
+      set checkpoint_id = ?2, processed = processed + ?3, updated_at = ?4, slowed = ?7,
         status = case when ?5 then 'COMPLETED' else status end, ended_at = case when ?5 then ?4 end,
         token = case when ?5 then null else token end, lease_until = case when ?5 then null else ?6 end
-      where subscription_id = ?1`).run(subscriptionId, upTo, marked, now, isDone ? 1 : 0, now + ttlMs)
+      where subscription_id = ?1`).run(
+    ...[subscriptionId, upTo, marked, now, isDone ? 1 : 0, now + ttlMs, slowed ? 1 : 0],
+  )
   return findBackfill(tx, subscriptionId) ?? 'lost'
 }
 

@@ -79,12 +79,9 @@ function takeBackfill(tx: Transaction, token: string, ttlMs: number, subscriptio
     subscriptionId ?? null,
   )
   if (free === undefined) return null
-  tx.prepare('update tidemark_backfill set token = ?, lease_until = ?, updated_at = ? where subscription_id = ?').run(
-    token,
-    now + ttlMs,
-    now,
-    free.id,
-  )
+  tx.prepare(
+    'update tidemark_backfill set token = ?, lease_until = ?, updated_at = ?, slowed = 0 where subscription_id = ?',
+  ).run(token, now + ttlMs, now, free.id)
   return findBackfill(tx, free.id) ?? null
 }
 

@@ -1,10 +1,9 @@
-import { duration, rate, whole } from '../format.ts'
 import { at, get, Problem, write } from '../http.ts'
 import { Age, atNow } from '../parts/age.tsx'
 import { ActionButton } from '../parts/confirm.tsx'
 import { useLoaded } from '../parts/load.ts'
 import type { Backfill, GroupLive, TopicLive } from '../shapes.ts'
-import { backfillText } from './group-texts.ts'
+import { backfillText, progressWords } from './group-texts.ts'
 
 type Verb = 'start' | 'cancel' | 'resume'
 const DONE: { readonly [verb in Verb]: string } = { start: 'Started', cancel: 'Cancelled', resume: 'Resumed' }
@@ -67,14 +66,4 @@ export function BackfillPanel({ topic, group }: { topic: TopicLive; group: Group
 const orNone = (failure: unknown): null => {
   if (failure instanceof Problem && failure.status === 404) return null
   throw failure
-}
-
-/** "61 % · 8 200/s · 2 min left", or how it ended. */
-function progressWords({ status, progress, ratePerSecond, etaMs, processed, error }: Backfill): string {
-  const percent = `${Math.floor(progress * 100)} %`
-  if (status === 'RUNNING')
-    return [percent, `${rate(ratePerSecond)}/s`, ...(etaMs === null ? [] : [`${duration(etaMs)} left`])].join(' · ')
-  if (status === 'COMPLETED') return `complete: ${whole(processed)} brought`
-  if (status === 'CANCELLED') return `cancelled at ${percent}, ${whole(processed)} brought`
-  return `failed at ${percent}: ${error ?? 'unknown error'}`
 }

@@ -1,4 +1,5 @@
 import { duration, rate, whole } from '../format.ts'
+import type { Backfill } from '../shapes.ts'
 
 /** What an action on a group will do, in numbers. Pure functions, so that every sentence can be tested. */
 
@@ -89,3 +90,15 @@ export const backfillText = (verb: 'start' | 'cancel' | 'resume', processed: num
     : verb === 'cancel'
       ? `${whole(processed)} brought so far stay. It keeps its place and can be resumed.`
       : `Goes on after ${whole(processed)} where it stopped. It slows down for live traffic.`
+
+/** "61 % · 8 200/s · 2 min left · slowed by live traffic", or how it ended. */
+export function progressWords({ status, progress, ratePerSecond, etaMs, slowed, processed, error }: Backfill): string {
+  const percent = `${Math.floor(progress * 100)} %`
+  if (status === 'RUNNING') {
+    const left = etaMs === null ? [] : [`${duration(etaMs)} left`]
+    return [percent, `${rate(ratePerSecond)}/s`, ...left, ...(slowed ? ['slowed by live traffic'] : [])].join(' · ')
+  }
+  if (status === 'COMPLETED') return `complete: ${whole(processed)} brought`
+  if (status === 'CANCELLED') return `cancelled at ${percent}, ${whole(processed)} brought`
+  return `failed at ${percent}: ${error ?? 'unknown error'}`
+}

@@ -2,7 +2,7 @@ import { useSignal } from '@preact/signals'
 import { useEffect, useId, useRef } from 'preact/hooks'
 import type uPlot from 'uplot'
 import { clock } from '../format.ts'
-import { theme } from '../preferences.ts'
+import { isDark, theme } from '../preferences.ts'
 import { colourOf } from './colours.ts'
 import { zone } from './zone.ts'
 
@@ -31,7 +31,7 @@ export function Chart({ title, times, lines, text, sync }: Props) {
   const plot = useRef<uPlot | undefined>(undefined)
   const pointed = useSignal<number | null>(null)
   const isTable = useSignal(false)
-  const scheme = useScheme()
+  const scheme = isDark()
   const data = [times, ...lines.map(({ values }) => values)] as unknown as uPlot.AlignedData
   const latest = useRef(data)
   latest.current = data
@@ -131,20 +131,6 @@ function lastKnown(lines: readonly Line[]): number {
   const [first] = lines
   if (first === undefined) return 0
   return first.values.findLastIndex((_, index) => lines.some(({ values }) => (values[index] ?? null) !== null))
-}
-
-/** Colours of a canvas do not follow the theme by themselves. */
-function useScheme(): boolean {
-  const isDark = useSignal(matchMedia('(prefers-color-scheme: dark)').matches)
-  useEffect(() => {
-    const asked = matchMedia('(prefers-color-scheme: dark)')
-    const changed = (): void => {
-      isDark.value = asked.matches
-    }
-    asked.addEventListener('change', changed)
-    return () => asked.removeEventListener('change', changed)
-  }, [])
-  return isDark.value
 }
 
 function optionsOf(

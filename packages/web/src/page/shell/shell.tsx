@@ -98,7 +98,7 @@ export function Shell({ children }: { children: ComponentChildren }) {
         )}
         {isOutdated.value && (
           <p class="banner">
-            The server has a newer page.{' '}
+            The server has another version of this page.{' '}
             <button type="button" onClick={() => location.reload()}>
               Reload
             </button>

@@ -3,7 +3,7 @@
 -- Processes the next batch of ids and saves the checkpoint. Does nothing if the token is not the current holder's; a
 -- holder that loses the backfill during the batch is rolled back. The backfill's own row is locked last and briefly,
 -- because the group's claims need it too.
-create function tidemark_fn.backfill_batch(p_subscription int, p_token uuid, p_limit int, p_ttl_ms float8)
+create function tidemark_fn.backfill_batch(p_subscription int, p_token uuid, p_limit int, p_ttl_ms float8, p_slowed boolean)
 returns setof tidemark.backfill
 language plpgsql volatile as $$
 declare
@@ -35,7 +35,7 @@ begin
   end if;
   return query
   update tidemark.backfill as x
-  set checkpoint_id = upto, processed = x.processed + marked, updated_at = clock_timestamp(),
+  set checkpoint_id = upto, processed = x.processed + marked, updated_at = clock_timestamp(), slowed = p_slowed,
     status = case when upto >= x.upper_id then 'COMPLETED' else x.status end,
     ended_at = case when upto >= x.upper_id then clock_timestamp() end,
     token = case when upto >= x.upper_id then null else x.token end,

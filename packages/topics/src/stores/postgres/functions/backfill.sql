@@ -147,7 +147,7 @@ language sql volatile as $$
     lower_place = excluded.lower_place, since = excluded.since, upper = excluded.upper, lower_id = excluded.lower_id,
     upper_id = excluded.upper_id, checkpoint_id = excluded.checkpoint_id, cursor_id = excluded.cursor_id, processed = 0,
     token = null, lease_until = null, started_at = clock_timestamp(), updated_at = clock_timestamp(),
-    ended_at = excluded.ended_at, error = null
+    ended_at = excluded.ended_at, error = null, slowed = false
   returning b.*
 $$;
 
