@@ -3,9 +3,11 @@
 import { checkMutants } from './mutants/check.ts'
 import { MUTANTS } from './mutants/list.ts'
 import { type ChaosOptions, faultsFor, helpText, parseOptions } from './options.ts'
-import { ProgressLine, printPaths, printRun, writeJson } from './report.ts'
+import { type PipelineResult, runPipeline } from './pipeline/run-pipeline.ts'
+import { ProgressLine, printPaths, printPipeline, printRun, writeJson } from './report.ts'
 import { type RunOptions, type RunResult, runOnce } from './run.ts'
 import { shrink } from './shrink.ts'
+import type { Engine } from './world.ts'
 
 const interrupted = new AbortController()
 process.once('SIGINT', () => {
@@ -34,40 +36,60 @@ async function main(): Promise<number> {
 
 async function runAll(options: ChaosOptions): Promise<number> {
   const results: RunResult[] = []
+  const pipelines: PipelineResult[] = []
   try {
     for (const seed of options.seeds) {
       for (const engine of options.engines) {
-        const { seconds, events } = options
-        const run = { engine, seed, seconds, faults: faultsFor(engine, options.faults), ...(events && { events }) }
-        const result = await runShown(run)
-        results.push(result)
-        printRun(result)
-        if (result.violations.length > 0) {
-          const smallest = options.shrink ? await shrink(result, events => runShown({ ...run, events })) : result
-          console.log(`  npm run chaos -- ${again(smallest, options)}`)
-        }
+        if (options.scenarios.includes('topics')) results.push(await runTopics(options, engine, seed))
+        if (options.scenarios.includes('pipeline')) pipelines.push(await runTurns(options, engine, seed))
       }
     }
   } catch (error) {
     if (!interrupted.signal.aborted) throw error
   }
-  if (results.length === 0) return 130
-  printPaths(results)
-  writeJson(options.json, { at: new Date().toISOString(), results })
-  return interrupted.signal.aborted ? 130 : exitCodeOf(results)
+  if (results.length > 0) printPaths(results)
+  writeJson(options.json, { at: new Date().toISOString(), results, pipelines })
+  return interrupted.signal.aborted ? 130 : exitCodeOf(results, pipelines)
 }
 
-async function runShown(run: Omit<RunOptions, 'signal' | 'onProgress'>): Promise<RunResult> {
-  const progress = new ProgressLine(`${run.engine} seed ${run.seed}`)
+async function runTopics(options: ChaosOptions, engine: Engine, seed: number): Promise<RunResult> {
+  const { seconds, events } = options
+  const run = { engine, seed, seconds, faults: faultsFor(engine, options.faults), ...(events && { events }) }
+  const result = await shown(`${engine} seed ${seed}`, shared => runOnce({ ...run, ...shared }))
+  printRun(result)
+  if (result.violations.length > 0) {
+    const runWith = (events: readonly number[]): Promise<RunResult> =>
+      shown(`${engine} seed ${seed}`, shared => runOnce({ ...run, events, ...shared }))
+    const smallest = options.shrink ? await shrink(result, runWith) : result
+    console.log(`  npm run chaos -- ${again(smallest, options)}`)
+  }
+  return result
+}
+
+async function runTurns({ seconds }: ChaosOptions, engine: Engine, seed: number): Promise<PipelineResult> {
+  const result = await shown(`pipeline ${engine} seed ${seed}`, shared =>
+    runPipeline({ engine, seed, seconds, ...shared }),
+  )
+  printPipeline(result)
+  if (result.violations.length > 0) {
+    console.log(`  npm run chaos -- --scenario pipeline --engine ${engine} --seed ${seed} --seconds ${seconds}`)
+  }
+  return result
+}
+
+type Shared = Pick<RunOptions, 'signal' | 'onProgress'>
+
+async function shown<Result>(name: string, run: (shared: Shared) => Promise<Result>): Promise<Result> {
+  const progress = new ProgressLine(name)
   try {
-    return await runOnce({ ...run, signal: interrupted.signal, onProgress: text => progress.show(text) })
+    return await run({ signal: interrupted.signal, onProgress: text => progress.show(text) })
   } finally {
     progress.end()
   }
 }
 
-function exitCodeOf(results: readonly RunResult[]): number {
-  if (results.some(({ violations }) => violations.length > 0)) return 1
+function exitCodeOf(results: readonly RunResult[], pipelines: readonly PipelineResult[]): number {
+  if ([...results, ...pipelines].some(({ violations }) => violations.length > 0)) return 1
   const uncounted = results.filter(({ unreached }) => unreached.length > 0)
   if (uncounted.length > 0) console.log('A rare path never ran: these results do not count')
   return uncounted.length > 0 ? 2 : 0

@@ -1,10 +1,14 @@
 import { parseArgs } from 'node:util'
 import type { Fault } from './faults/fault.ts'
 import { FAULTS } from './faults/faults.ts'
+import { TURNS } from './pipeline/run-pipeline.ts'
 import type { Engine } from './world.ts'
+
+export type Scenario = 'topics' | 'pipeline'
 
 export type ChaosOptions = {
   readonly engines: readonly Engine[]
+  readonly scenarios: readonly Scenario[]
   readonly seeds: readonly number[]
   readonly seconds: number
   readonly faults: readonly string[] | undefined
@@ -16,6 +20,7 @@ export type ChaosOptions = {
 }
 
 const ENGINES: readonly Engine[] = ['sqlite', 'postgres']
+const SCENARIOS: readonly Scenario[] = ['topics', 'pipeline']
 /** Both engines with two seeds within two minutes. */
 const SHORT = { seeds: 2, seconds: 14 }
 
@@ -25,6 +30,7 @@ export function parseOptions(args: string[]): ChaosOptions {
     args,
     options: {
       engine: { type: 'string' },
+      scenario: { type: 'string' },
       seed: { type: 'string' },
       seeds: { type: 'string' },
       seconds: { type: 'string' },
@@ -44,7 +50,12 @@ export function parseOptions(args: string[]): ChaosOptions {
   const events = values.events?.split(',').map(text => wholeNumber('--events', text, 0))
   if (events !== undefined && (values.seed === undefined || count > 1)) throw new Error('--events needs one --seed')
   return {
-    engines: enginesOf(values.engine),
+    engines: oneOf('--engine', ENGINES, values.engine),
+    // The pipeline has faults of its own, which come in turns.
+    scenarios:
+      values.scenario === undefined && (values.short || values.faults || events)
+        ? ['topics']
+        : oneOf('--scenario', SCENARIOS, values.scenario),
     seeds: Array.from({ length: count }, (_, index) => first + index),
     seconds: wholeNumber('--seconds', values.seconds ?? (values.short ? SHORT.seconds : 60), 5),
     faults: faultsOf(values.faults),
@@ -65,6 +76,7 @@ schedule made from a seed, heals them, waits until everything is drained, and ch
 
 Options:
   --engine sqlite|postgres  one engine only (default: both)
+  --scenario topics|pipeline  one scenario only (default: both; with --short, --faults or --events: topics)
   --seed <number>           seed of the first run (default: random)
   --seeds <number>          number of runs, with consecutive seeds (default 1)
   --seconds <number>        duration of the faults in one run (default 60, at least 5)
@@ -78,6 +90,8 @@ Options:
 
 Faults:
 ${table(FAULTS.map(({ name, about, engines }) => [name, engines.length === 1 ? `${about} [${engines[0]}]` : about]))}
+
+In the scenario 'pipeline', these are taken away or broken in turns: ${TURNS.join(', ')}.
 
 Mutants:
 ${table(mutants.map(({ name, about }) => [name, about]))}
@@ -101,11 +115,16 @@ function wholeNumber(option: string, text: string | number, least: number): numb
   throw new Error(`${option} is '${text}'; allowed: a whole number from ${least}`)
 }
 
-function enginesOf(name: string | undefined): readonly Engine[] {
-  if (name === undefined) return ENGINES
-  const found = ENGINES.find(engine => engine === name)
+/** All of them if none is named. */
+function oneOf<Name extends string>(
+  option: string,
+  names: readonly Name[],
+  given: string | undefined,
+): readonly Name[] {
+  if (given === undefined) return names
+  const found = names.find(name => name === given)
   if (found !== undefined) return [found]
-  throw new Error(`--engine is '${name}'; allowed: ${ENGINES.join(', ')}`)
+  throw new Error(`${option} is '${given}'; allowed: ${names.join(', ')}`)
 }
 
 function faultsOf(text: string | undefined): readonly string[] | undefined {

@@ -1,6 +1,7 @@
 /** What a run prints: a line that is overwritten while it goes on, a verdict, and the table of the rare paths. */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
+import type { PipelineResult } from './pipeline/run-pipeline.ts'
 import { RARE_PATHS } from './rare-paths.ts'
 import type { RunResult } from './run.ts'
 
@@ -54,6 +55,11 @@ export function printRun(result: RunResult): void {
   }
   const key = violations.find(violation => violation.key !== undefined)?.key
   if (key !== undefined) console.log([`  History of ${key}:`, ...result.historyOf(key)].join('\n  '))
+}
+
+export function printPipeline({ engine, seed, turns, violations }: PipelineResult): void {
+  console.log(`${violations.length > 0 ? '✖' : '✔'} pipeline ${engine} seed ${seed}: ${turns.join(', ')}`)
+  for (const { rule, what } of violations) console.log(`  ${rule}: ${what}`)
 }
 
 /** How often each path ran, by engine; the first rows must not be 0. */

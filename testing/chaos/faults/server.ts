@@ -8,6 +8,8 @@ import type { ServerPlace } from '../place.ts'
 import type { Fault, Scene } from './fault.ts'
 
 const LOSING_MS = 1_200
+const LOST_MESSAGES = 180
+const LONGEST_LOSING_MS = 6_000
 
 export const restart: Fault = {
   name: 'restart',
@@ -52,7 +54,7 @@ export const lostCommits: Fault = {
     await execute(scene, 'checkpoint')
     const from = now()
     await configure(scene, ["synchronous_commit = 'off'", "wal_writer_delay = '10s'", "wal_writer_flush_after = '1GB'"])
-    await delay(LOSING_MS)
+    await enoughPublished(scene)
     await place.server.stop('immediate')
     const to = now()
     await place.server.start()
@@ -114,6 +116,22 @@ export const restoredServer: Fault = {
 export function serverOf({ place }: Scene): ServerPlace {
   if (place.server === undefined) throw new Error('This fault needs a PostgreSQL server')
   return place.server
+}
+
+/**
+ * A server logs 32 values of a sequence ahead: only if more messages of a topic than that are lost are their ids given out
+ * again. Their number also bounds the wait on a machine that is slow.
+ */
+async function enoughPublished(scene: Scene): Promise<void> {
+  const text = `select coalesce(sum(last_value), 0)::int as ids from pg_sequences where sequencename ~ '^log_[0-9]+_id$'`
+  const drawn = async (): Promise<number> =>
+    (await query<{ ids: number }>(serverOf(scene).server.url, text))[0]?.ids ?? 0
+  const before = await drawn()
+  const isEnough = async (): Promise<boolean> => {
+    await delay(LOSING_MS / 4)
+    return (await drawn()) - before >= LOST_MESSAGES
+  }
+  await until(isEnough, { what: 'messages to lose', timeout: LONGEST_LOSING_MS }).catch(() => {}) // Then fewer are lost.
 }
 
 async function isFollowing(primary: string, replica: string): Promise<boolean> {
