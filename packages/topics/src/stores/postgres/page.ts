@@ -12,25 +12,32 @@ type Extra = Pick<RawMessage, 'key' | 'type' | 'headers' | 'messageId'> & { read
 
 const NO_EXTRA = { key: null, type: null, headers: null, messageId: null }
 
-/** The rows packed by `pack()` (functions/page.sql), or undefined if a text contained the separator. */
+/**
+ * The rows packed by `pack()` (functions/page.sql), or undefined if a text contained the separator. Takes the contents
+ * out of `row`: V8 may have moved the driver's dead result to its old generation, where it would keep the page until the
+ * next full collection, and young collections would copy the page there too.
+ */
 export function decodePage(row: Row): RawMessage[] | undefined {
   const ids = decodeIds(row)
   const extras = decodeExtras(row)
   const payloads = decodePayloads(row, ids, extras)
-  if (!payloads) return undefined
   const created = row.created ? readColumn(row.created, readTimestamp) : undefined
   const createdMs = Number(row.created_ms)
   const xids = row.xids ? decodeXids(row) : undefined
   const commonXid = Number(row.xid)
   const salts = row.salts ? readColumn(row.salts, readInteger) : undefined
   const common = Number(row.salt)
-  return ids.map((id, index) => {
-    const { key, type, headers, messageId } = extras?.get(id) ?? NO_EXTRA
-    const salt = salts?.[index] ?? common
-    const createdAt = created?.[index] ?? createdMs
-    const xid = xids?.[index] ?? commonXid
-    return { id, salt, payload: payloads[index] ?? '', type, key, headers, messageId, createdAt, xid }
-  })
+  row.texts = row.payloads = row.extras = row.created = row.salts = null
+  return (
+    payloads &&
+    ids.map((id, index) => {
+      const { key, type, headers, messageId } = extras?.get(id) ?? NO_EXTRA
+      const salt = salts?.[index] ?? common
+      const createdAt = created?.[index] ?? createdMs
+      const xid = xids?.[index] ?? commonXid
+      return { id, salt, payload: payloads[index] ?? '', type, key, headers, messageId, createdAt, xid }
+    })
+  )
 }
 
 export function decodeIds({ ids, first_id, last_id }: Row): number[] {
