@@ -22,6 +22,8 @@ export type MemberEvents<T> = {
 const QUICK_ONES = 16
 /** For leases shorter than this, the clock is read for every message. */
 const SOON_MS = 10_000
+/** From this many on, messages that were taken from a queue that never runs empty are dropped from it. */
+const MANY_TAKEN = 1_024
 
 /** Kept per worker and not per message, because a delivery is created for every message and should be small. */
 export type Worker<T> = {
@@ -137,6 +139,8 @@ export class Member<T> {
       const delivery = this.#queue[this.#head]
       if (delivery === undefined) break
       this.#head++
+      // Only when they are half of the queue: otherwise a long queue would be copied too often.
+      if (this.#head >= MANY_TAKEN && this.#head * 2 >= this.#queue.length) this.#dropTaken()
       this.#isTimed = this.#unlooked === 0 || delivery.held.deadline - this.#now < SOON_MS
       if (this.#isTimed) this.#look()
       else this.#unlooked--
@@ -150,6 +154,11 @@ export class Member<T> {
     this.#head = 0
     if (this.#isTurnWatched) this.meter?.countUntimed(this.#msSince(this.#now))
     return undefined
+  }
+
+  #dropTaken(): void {
+    this.#queue = this.#queue.slice(this.#head)
+    this.#head = 0
   }
 
   #look(): void {

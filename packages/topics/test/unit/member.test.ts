@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { describe, it, type TestContext } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { LeasedDelivery } from '../../src/consume/delivery.ts'
 import { HeldLease } from '../../src/consume/held-lease.ts'
 import { type Handler, Member } from '../../src/consume/member.ts'
@@ -38,6 +40,33 @@ describe('a member', () => {
       assert.deepEqual([count, Math.round(p50), max], [MESSAGES, 0, 500])
     })
   }
+
+  it('does not keep what it has handled while its queue never runs empty', async t => {
+    const { delivery } = bench(t)
+    const handled: WeakRef<object>[] = []
+    const done = Promise.withResolvers<void>()
+    const member: Member<unknown> = new Member<unknown>(
+      'm',
+      async each => {
+        handled.push(new WeakRef(each))
+        member.enqueue(delivery())
+        // Ends the turn, so that the weak references let go.
+        await turn()
+        if (handled.length === 4_000) done.resolve()
+        if (handled.length >= 4_000) await new Promise(() => {})
+      },
+      { filter: undefined, concurrency: 1 },
+      { finished() {}, expired: () => done.reject(new Error('the lease holds')) },
+    )
+    member.enqueue(delivery())
+    member.enqueue(delivery())
+    member.pump()
+    await done.promise
+    setFlagsFromString('--expose-gc')
+    runInNewContext('gc')()
+    const kept = handled.filter(each => each.deref() !== undefined).length
+    assert.ok(kept < 2_000, `keeps ${kept} of ${handled.length}`)
+  })
 })
 
 /** A member with a page of messages, and a clock of the test's own: on a busy machine any handler may take a millisecond. */
@@ -71,5 +100,6 @@ function bench(t: TestContext) {
     await done.promise
     return { timed, meter }
   }
-  return { clock, run }
+  const delivery = () => new LeasedDelivery<unknown>({} as Runtime, held, 0, messages[0] as RawMessage, 1)
+  return { clock, run, delivery }
 }
