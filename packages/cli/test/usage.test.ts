@@ -132,3 +132,7 @@ describe('what is shown', () => {
     assert.equal(nearest('frobnicate', ['topics', 'tail']), undefined)
   })
 })
+
+it('the exit codes are those that scripts rely on', () => {
+  assert.deepEqual(EXIT, { done: 0, failed: 1, usage: 2, found: 3, unconfirmed: 4, interrupted: 130 })
+})

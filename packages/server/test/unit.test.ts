@@ -6,11 +6,12 @@ import { accepts } from '../src/accepts.ts'
 import { encodeColumns } from '../src/answers/cell-columns.ts'
 import { isNestedDeeper } from '../src/bodies.ts'
 import { ConcurrencyLimit } from '../src/concurrency-limit.ts'
-import { NotAcceptableError, TooManyError } from '../src/errors.ts'
+import { NotAcceptableError, RateLimitError, TooManyError } from '../src/errors.ts'
 import { hashOf } from '../src/index.ts'
 import { pageByName } from '../src/paging.ts'
 import { toProblem } from '../src/problems/problem.ts'
 import { hostNameOf, isLoopback } from '../src/security/addresses.ts'
+import { RequestRate, RequestsAtOnce } from '../src/security/limiters.ts'
 import { bearerOf, TokenCheck } from '../src/security/token-check.ts'
 
 describe('nesting', () => {
@@ -174,5 +175,24 @@ describe('a million cells as JSON', () => {
     await encodeColumns(cells, { after: -1, maxCells: 1_000_000, maxBytes: 2 ** 30 })
     isDone = true
     assert.ok(turns > 2, `${turns} turns for others`)
+  })
+})
+
+describe('the limits of a caller', () => {
+  it('free one place for each request that ends, however often its end is noticed', () => {
+    const limit = new RequestsAtOnce(2)
+    const [first] = [limit.enter('a'), limit.enter('a')]
+    first?.()
+    first?.()
+    limit.enter('a')
+    assert.throws(() => limit.enter('a'), RateLimitError)
+    limit.enter('b')
+  })
+
+  it('allow twice the rate after a pause, however long it was', () => {
+    const rate = new RequestRate(5)
+    rate.take('a', 0)
+    for (let request = 0; request < 10; request++) rate.take('a', 3_600_000)
+    assert.throws(() => rate.take('a', 3_600_000), RateLimitError)
   })
 })

@@ -77,6 +77,11 @@ describe('a tail', () => {
   })
 
   it('keeps a bounded number', () => {
+    const many = new Follower()
+    for (let id = 1; id <= 600; id++) many.add(message(id))
+    many.take()
+    for (let id = 601; id <= 700; id++) many.add(message(id))
+    assert.equal(many.take().messages.length, 500)
     const follower = new Follower()
     for (let id = 1; id < 2_000; id++) follower.add(message(id))
     assert.equal(follower.take().messages.length, 500)

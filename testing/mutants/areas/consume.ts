@@ -99,7 +99,7 @@ const claiming: Mutant[] = [
     file: `${CONSUME}/claimer.ts`,
     find: 'const mayBeForgotten = now >= held.deadline || now - held.claimedAt > LEASES_REMEMBERED_MS',
     replace: 'const mayBeForgotten = false',
-    tests: ['conformance/rewound', 'conformance/leases', 'sqlite/restored'],
+    tests: ['conformance/stopping'],
   },
   {
     name: 'a changed configuration of the topic is not read',
@@ -207,7 +207,7 @@ const leases: Mutant[] = [
     file: `${CONSUME}/settler.ts`,
     find: "error instanceof DatabaseError && error.code !== 'TIDEMARK_DATABASE'",
     replace: 'error instanceof DatabaseError',
-    tests: ['conformance/odd-errors', 'conformance/outages', 'conformance/refusing-databases'],
+    tests: ['sqlite/locked-settling'],
   },
   {
     name: 'a settlement in a namespace that is gone is tried for ever',
@@ -461,7 +461,7 @@ const pulling: Mutant[] = [
     file: `${CONSUME}/pull/puller.ts`,
     find: 'const count = signal.aborted ? 0 : fitting(held, maxBytes)',
     replace: 'const count = fitting(held, maxBytes)',
-    tests: ['conformance/pulling', 'conformance/stopping'],
+    tests: ['conformance/stopping'],
   },
 ]
 

@@ -25,13 +25,6 @@ const claim: Mutant[] = [
     tests: ['conformance/lease-fences', 'conformance/incarnation', 'postgres/refused-claims'],
   },
   {
-    name: 'look for work ignores the incarnation of the subscription',
-    file: `${FUNCTIONS}/claim.sql`,
-    find: 'where x.id = q.subscription and x.uid = q.subscription_uid;',
-    replace: 'where x.id = q.subscription;',
-    tests: ['conformance/lease-fences', 'conformance/incarnation', 'postgres/refused-claims'],
-  },
-  {
     name: 'claim of a group that is not ACTIVE',
     file: `${FUNCTIONS}/claim.sql`,
     find: "  r.status := tidemark_fn.claim_status(s.status, s.topic_id, s.window_to, s.to_id, terms.last_id);\n  if r.status <> 'ACTIVE' then\n    return r;\n  end if;\n  if terms.gone_id > 0 then\n    s := tidemark_fn.past_gone(s, terms.gone_id);\n  end if;\n  if q.sweep",
@@ -305,21 +298,21 @@ const expiry: Mutant[] = [
     file: `${FUNCTIONS}/lease-expiry.sql`,
     find: 'for update skip locked',
     replace: 'for update',
-    tests: ['conformance/lease-fences', 'postgres/leases'],
+    tests: ['postgres/late-settling'],
   },
   {
     name: 'ended leases are forgotten at once',
     file: `${FUNCTIONS}/lease-expiry.sql`,
     find: "and greatest(x.done_at, x.expired_at) < now - interval '1 hour';",
     replace: 'and greatest(x.done_at, x.expired_at) < now;',
-    tests: ['conformance/lease-fences', 'postgres/leases', 'conformance/settling'],
+    tests: ['postgres/late-settling'],
   },
   {
     name: 'ended leases are kept for ever',
     file: `${FUNCTIONS}/lease-expiry.sql`,
     find: "and greatest(x.done_at, x.expired_at) < now - interval '1 hour';",
     replace: 'and false;',
-    tests: ['conformance/lease-fences', 'postgres/leases', 'conformance/settling'],
+    tests: ['postgres/late-settling'],
   },
   {
     name: 'the watermark passes over retries',
@@ -411,13 +404,6 @@ const groups: Mutant[] = [
 ]
 
 const backfill: Mutant[] = [
-  {
-    name: 'a batch is begun by a backfill that was taken over',
-    file: `${FUNCTIONS}/backfill-batch.sql`,
-    find: "where x.subscription_id = p_subscription and x.token = p_token and x.status = 'RUNNING';\n  if not found then\n    return;",
-    replace: "where x.subscription_id = p_subscription and x.status = 'RUNNING';\n  if not found then\n    return;",
-    tests: ['conformance/backfill-fences'],
-  },
   {
     name: 'a batch is saved by a backfill that was taken over meanwhile',
     file: `${FUNCTIONS}/backfill-batch.sql`,

@@ -255,7 +255,7 @@ const payloads: Mutant[] = [
     file: `${TOPICS}/payload/codec.ts`,
     find: 'return { payload: Uint8Array.from(value), type: BYTES }',
     replace: 'return { payload: value, type: BYTES }',
-    tests: ['conformance/payloads'],
+    tests: ['unit/codec', 'conformance/payloads'],
   },
   {
     name: 'bytes marked as JSON are delivered as bytes',

@@ -27,10 +27,14 @@ export function leaseFences({ secluded }: ConformanceStores): void {
 
       describe('a claim', () => {
         test('leaves retries that are not due yet, beside one that is', async fences => {
+          await fences.work.subscribe('other')
+          const other = fences.work.group('other')
           const [first] = await fences.work.publish(3)
           const lease = await fences.lease()
           const nacks = [nack(0, 0), nack(1, HOUR), nack(2, 1)]
           await fences.settle(lease, { nacks: nacks.slice(0, 2), acks: [2] })
+          // The other group's is due: that says nothing about this one's.
+          await fences.settle(await fences.lease({ subscription: other }), { nacks: [nack(1, 0)] })
           assert.deepEqual(idsOf(await fences.lease()), [first])
           assert.equal((await fences.claim()).lease, null)
         })
@@ -45,6 +49,23 @@ export function leaseFences({ secluded }: ConformanceStores): void {
           assert.notDeepEqual(idsOf(held), idsOf(rest))
           const others = await fences.lease({ subscription: fences.work.group('other') })
           assert.deepEqual([others.size, others.attempts], [2, null])
+        })
+
+        test('takes of a piece only what nobody holds', async fences => {
+          await fences.work.publish(4)
+          await fences.lease()
+          await fences.database.expireLeases()
+          const first = await fences.lease({ suspects: 'shared', limit: 1 })
+          const second = await fences.lease({ suspects: 'shared' })
+          assert.deepEqual([...idsOf(first), ...idsOf(second)], [1, 2])
+        })
+
+        test('holds the watermark back until its page is settled', async fences => {
+          await fences.work.publish(2)
+          await fences.lease()
+          // A claim that finds nothing more moves the cursor past the page.
+          await fences.claim()
+          assert.equal(await fences.watermark(), 0)
         })
 
         test('takes nothing for a paused group, even directly after a full page', async fences => {
@@ -176,6 +197,23 @@ export function leaseFences({ secluded }: ConformanceStores): void {
           })
         })
 
+        test('that names a slot twice acks it rather than failing it', async fences => {
+          await fences.work.publish(2)
+          const page = await fences.lease()
+          const both = { acks: [0], nacks: [nack(0, 0), nack(1, 0)], releases: [0, 1] }
+          assert.equal((await fences.settle(page, both)).finished, true)
+          assert.deepEqual(idsOf(await fences.lease()), [page.messages[1]?.id])
+        })
+
+        test('that releases a retry does not count its attempt', async fences => {
+          await fences.work.publish(1)
+          await fences.settle(await fences.lease(), { nacks: [nack(0, 0)] })
+          const second = await fences.lease()
+          await fences.settle(second, { releases: [0] })
+          const again = await fences.lease()
+          assert.deepEqual([second.attempts, again.attempts, again.versions], [[2], [2], [3]])
+        })
+
         test('is stale after the lease expired, except for what was settled before', async fences => {
           await fences.work.publish(3)
           const page = await fences.lease()
@@ -258,6 +296,11 @@ export function leaseFences({ secluded }: ConformanceStores): void {
             assert.deepEqual(
               (await fences.unfinished()).filter(id => id >= 10),
               [10, 12],
+            )
+            await fences.settle(rest, { acks: 'all' })
+            assert.deepEqual(
+              (await fences.unfinished()).filter(id => id >= 10),
+              [],
             )
           })
         }

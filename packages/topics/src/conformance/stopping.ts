@@ -130,6 +130,20 @@ export function stopping({ shared }: ConformanceStores): void {
         })
       })
 
+      describe('a pull that is aborted during its claim', () => {
+        it('returns nothing, and releases what it claimed', async () => {
+          await using database = await store.fresh()
+          const tm = await database.open()
+          await tm.publish('work', 1)
+          const stop = new AbortController()
+          tm.on('received', () => stop.abort())
+          const { receipt, messages } = await tm.pull('work', undefined, { signal: stop.signal })
+          assert.deepEqual([receipt, messages], [null, []])
+          const again = await receive(tm.reader('work'))
+          assert.deepEqual([again.payload, again.attempt], [1, 1])
+        })
+      })
+
       describe('pause()', () => {
         it('returns what was not started', async () => {
           await using database = await store.fresh()

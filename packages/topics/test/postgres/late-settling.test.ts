@@ -27,3 +27,31 @@ it('an ack() that is awaited while its lease is locked beyond statementTimeout r
     await holder.end()
   }
 })
+
+it('a claim does not wait for an expired lease that is being settled, and forgets those that ended an hour ago', async () => {
+  await using database = await migratedDatabase()
+  const holder = new Client({ connectionString: database.url })
+  await holder.connect()
+  try {
+    await using tm = await open(database.url, { autoCreate: true, statementTimeout: '2s', logger: SILENT })
+    await tm.publishBatch('work', [1, 2, 3])
+    const delivery = await receive(tm.reader('work'))
+    await holder.query("update tidemark.lease set deadline = timestamptz '2001-01-01'")
+    await holder.query('begin')
+    await holder.query('select from tidemark.lease for update')
+    const other = tm.reader('work', { batchSize: 2 })
+    assert.equal((await receive(other)).payload, 2)
+    await holder.query('rollback')
+    await delivery.ack()
+    const ended = async () => (await holder.query('select from tidemark.lease where done_at is not null')).rowCount
+    await other.poll(0)
+    await tm.reader('work').poll(0)
+    assert.equal(await ended(), 1)
+    await holder.query("update tidemark.lease set done_at = done_at - interval '61 minutes' where done_at is not null")
+    await tm.publish('work', 4)
+    await receive(tm.reader('work'))
+    assert.equal(await ended(), 0)
+  } finally {
+    await holder.end()
+  }
+})

@@ -9,3 +9,10 @@ it('bytes that are marked as JSON are refused, not delivered as something else',
   assert.throws(() => codec.decode(message), DecodeError)
   assert.deepEqual(codec.decode({ ...message, type: 'bytes' }), message.payload)
 })
+
+it('bytes are copied: the caller may reuse its buffer', () => {
+  const given = Uint8Array.of(1, 2)
+  const { payload } = new Codec(undefined).encode(given)
+  given[0] = 9
+  assert.deepEqual(payload, Uint8Array.of(1, 2))
+})

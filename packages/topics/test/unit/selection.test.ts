@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
-import { hash } from '../../src/consume/selection.ts'
+import type { LeasedDelivery } from '../../src/consume/delivery.ts'
+import type { Filter } from '../../src/consume/member.ts'
+import { hash, passes } from '../../src/consume/selection.ts'
+import { MembershipError } from '../../src/errors.ts'
 
 describe('the hash that selects a member', () => {
   it('is never negative, so neither is a remainder', () => {
@@ -16,4 +19,11 @@ describe('the hash that selects a member', () => {
     }
     for (const count of counts) assert.ok(count > 800, counts.join(' '))
   })
+})
+
+it('a filter that returns a promise is refused: a promise would accept everything', () => {
+  const delivery = {} as LeasedDelivery<unknown>
+  const late = (async () => false) as unknown as Filter<unknown>
+  assert.throws(() => passes(late, delivery), MembershipError)
+  assert.deepEqual([passes(() => true, delivery), passes(() => false, delivery)], [true, false])
 })
