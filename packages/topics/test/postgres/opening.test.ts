@@ -9,6 +9,7 @@ import {
   DatabaseUnreachableError,
   DatabaseVersionError,
 } from '../../src/errors.ts'
+import { open as openTidemark, type PgClient } from '../../src/index.ts'
 import { schemaName } from '../../src/stores/postgres/schema-name.ts'
 import { admin, freshNamespace, message, messages, open, openStore, server } from './store-bench.ts'
 
@@ -26,6 +27,18 @@ describe('opening a PostgreSQL store', () => {
     await admin.query(`insert into "${bench.schema}".migration (version, checksum) values (99, '')`)
     await bench.store.close()
     await assert.rejects(openStore(bench.namespace), DatabaseVersionError)
+  })
+
+  it('refuses a server that is older than PostgreSQL 14, and says so', async () => {
+    const namespace = freshNamespace()
+    const refused = openTidemark(server.url, { namespace, client: () => clientOfOldServer(server.url) })
+    await assert.rejects(refused, (error: DatabaseVersionError) => {
+      assert.equal(error.code, 'TIDEMARK_DATABASE_VERSION')
+      assert.match(error.message, /^PostgreSQL at .* is version 13; Tidemark needs 14 or later\. Upgrade the server/)
+      return true
+    })
+    const { rows } = await admin.query('select from pg_namespace where nspname = $1', [schemaName(namespace)])
+    assert.equal(rows.length, 0)
   })
 
   it('reports clearly what is wrong with the address, and never the password', async () => {
@@ -94,3 +107,13 @@ describe('a read-only server', () => {
     }
   })
 })
+
+/** Of a server that says it is PostgreSQL 13.22. */
+function clientOfOldServer(url: string): PgClient {
+  const client = new pg.Client(url)
+  const query = client.query.bind(client)
+  const lie = "select '130022' as server_version_num"
+  const answer = (asked: pg.QueryConfig): unknown =>
+    query(asked.text === 'show server_version_num' ? { ...asked, text: lie } : asked)
+  return Object.assign(client, { query: answer })
+}

@@ -71,9 +71,9 @@ async function withOmitted(
   if (maxPayloadBytes === undefined || empty.length === 0) return messages
   const rows = await tx.query(
     tx.sql(`
-      select id, octet_length(payload) + coalesce(octet_length(headers), 0) + coalesce(octet_length(key), 0) as bytes
-      from tidemark.log_${topic.id}
-      where id = any($1)`),
+      select l.id, octet_length(l.payload) + coalesce(octet_length(l.headers), 0) + coalesce(octet_length(l.key), 0) as bytes
+      from unnest($1::bigint[]) as wanted (id)
+      cross join lateral (select * from tidemark.log_${topic.id} as m where m.id = wanted.id limit 1) as l`),
     [empty.map(({ id }) => id)],
   )
   const sizes = new Map(rows.map(({ id, bytes }) => [Number(id), Number(bytes)]))

@@ -99,7 +99,9 @@ begin
   select coalesce(array_agg(distinct d.message_id), '{}') into kept_ids from tidemark.dead_letter as d where d.id = any(p_ids);
   select coalesce(array_agg(k.id), '{}'), coalesce(array_agg(k.xid), '{}'), coalesce(array_agg(k.salt), '{}')
   into kept_ids, kept_xids, kept_salts
-  from tidemark_fn.records_of(format('select id, xid, salt from tidemark.log_%s where id = any($1)', p_topic), kept_ids)
+  from tidemark_fn.records_of(format(
+    'select l.id, l.xid, l.salt from unnest($1) as wanted (id) cross join lateral '
+    '(select * from tidemark.log_%s as m where m.id = wanted.id limit 1) as l', p_topic), kept_ids)
     as k (id bigint, xid xid8, salt bigint);
   select coalesce(array_agg(x.id), '{}') into taken from (
     select d.id from tidemark.dead_letter as d

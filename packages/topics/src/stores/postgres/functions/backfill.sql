@@ -161,8 +161,8 @@ begin
     perform tidemark_fn.run(format($q$
       insert into tidemark.track_%1$s as t (id, xid, required)
       select l.id, l.xid, 1::bigint << %2$s
-      from tidemark.log_%1$s as l
-      where l.id = any($1)
+      from (select distinct i from unnest($1) as i) as wanted (id)
+      cross join lateral (select m.id, m.xid from tidemark.log_%1$s as m where m.id = wanted.id limit 1) as l
       order by l.id
       on conflict (id) do update set required = t.required | excluded.required
     $q$, s.topic_id, s.bit), held);
