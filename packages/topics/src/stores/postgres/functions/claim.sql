@@ -174,9 +174,11 @@ begin
     return true;
   end if;
 
-  is_there := tidemark_fn.has_rows(tidemark_fn.window_query('xid, id', s, 1));
-  if is_there then
-    return true;
+  if not tidemark_fn.is_used_up(s) then
+    is_there := tidemark_fn.has_rows(tidemark_fn.window_query('xid, id', s, 1));
+    if is_there then
+      return true;
+    end if;
   end if;
   select pg_current_snapshot() into until;
   later := tidemark_fn.next_window(s, until, 0, tidemark_fn.last_id(s.topic_id));
@@ -186,6 +188,9 @@ begin
   late_after := tidemark_fn.late_after(later);
   if late_after < later.to_id - 10000 or late_after is not null and s.moved_at < now - interval '10 seconds' then
     return true;
+  end if;
+  if tidemark_fn.is_used_up(later) then
+    return false;
   end if;
   is_there := tidemark_fn.has_rows(tidemark_fn.window_query('xid, id', later, 1));
   return is_there;
@@ -266,7 +271,9 @@ declare
   list text := tidemark_fn.pack(q.keys_only, q.as_bytes, q.shared, true);
 begin
   for attempt in 1..2 loop
-    r := tidemark_fn.read_rows(r, tidemark_fn.window_query(columns, s, q.page_limit), list);
+    if not tidemark_fn.is_used_up(s) then
+      r := tidemark_fn.read_rows(r, tidemark_fn.window_query(columns, s, q.page_limit), list);
+    end if;
     exit when r.size > 0 or attempt = 2;
     s := tidemark_fn.next_window(s, tidemark_fn.take_snapshot(pg_current_xact_id()), terms.last_id, tidemark_fn.last_id(s.topic_id));
   end loop;
