@@ -8,6 +8,8 @@ export type BenchArguments = {
   readonly quick: boolean
   /** undefined: bench/results/<suite>.json */
   readonly json: string | undefined
+  /** Into the documentation as well. */
+  readonly write: boolean
   readonly help: boolean
 }
 
@@ -21,6 +23,7 @@ export function parseArguments(args: string[], all: readonly Suite[]): BenchArgu
       only: { type: 'string' },
       json: { type: 'string' },
       quick: { type: 'boolean', default: false },
+      write: { type: 'boolean', default: false },
       help: { type: 'boolean', default: false },
     },
   })
@@ -36,6 +39,7 @@ export function parseArguments(args: string[], all: readonly Suite[]): BenchArgu
     only,
     quick: values.quick,
     json: values.json,
+    write: values.write,
     help: values.help,
   }
 }
@@ -56,6 +60,7 @@ Options:
   --only <case>             cases with this in their name
   --quick                   a tenth of the sizes: shows that it works, not how fast it is
   --json <file>             where the figures go (default: bench/results/<suite>.json)
+  --write                   write tables and plots into docs/ as well (peers only)
 
 A missed target is reported, not an error: the exit code is 0 whenever everything could be measured.`
 }

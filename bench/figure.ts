@@ -31,6 +31,11 @@ export const ratioAtLeast = (least: number): Target => ({
   isMet: (_ours, ratio) => ratio !== null && ratio >= least,
 })
 
+export const ratioAtMost = (most: number): Target => ({
+  text: `ratio ≤ ${most}`,
+  isMet: (_ours, ratio) => ratio !== null && ratio <= most,
+})
+
 export const atMost = (most: number, unit: Unit): Target => ({
   text: `≤ ${most} ${unit}`,
   isMet: ours => ours <= most,

@@ -46,9 +46,9 @@ async function runSuite(suite: Suite, asked: ReturnType<typeof parseArguments>, 
   const progress = (text: string): void => {
     console.error(`${((performance.now() - started) / 1_000).toFixed(0).padStart(5)} s  ${text}`)
   }
-  const { figures, versions, remarks } = await suite.run({ ...asked, progress })
+  const { figures, versions, remarks, text, details, write } = await suite.run({ ...asked, progress })
   const machine = { ...machineFacts(), ...versions }
-  console.log(`\n${formatTable(figures)}\n`)
+  console.log(`\n${text ?? formatTable(figures)}\n`)
   for (const remark of remarks) console.log(`- ${remark}`)
   console.log(
     `- ${Object.entries(machine)
@@ -58,8 +58,9 @@ async function runSuite(suite: Suite, asked: ReturnType<typeof parseArguments>, 
   console.log(
     `\n${verdict(figures)}${asked.quick ? ' These are the figures of a --quick run: judge by a full one.' : ''}`,
   )
-  writeJson(file, { suite: suite.name, quick: asked.quick, machine, remarks, figures })
+  writeJson(file, { suite: suite.name, quick: asked.quick, machine, remarks, figures, ...details })
   console.log(`Written to ${file}`)
+  if (asked.write) for (const each of write?.() ?? []) console.log(`Written to ${each}`)
 }
 
 function verdict(figures: readonly Figure[]): string {

@@ -19,6 +19,12 @@ export type SuiteResult = {
   readonly versions: { readonly [engine: string]: string }
   /** What a reader of the figures has to know. */
   readonly remarks: readonly string[]
+  /** Printed in place of the table of all figures. */
+  readonly text?: string
+  /** More for the JSON. */
+  readonly details?: object
+  /** Writes the figures into the documentation. Gives the files it has written. */
+  write?(): readonly string[]
 }
 
 export type Suite = {

@@ -5,7 +5,7 @@ import { temporaryFolder } from '../../testing/folders.ts'
 import { findFreePort } from '../../testing/free-port.ts'
 import { until } from '../../testing/until.ts'
 
-export type RedisServer = AsyncDisposable & { readonly port: number; readonly version: string }
+export type RedisServer = AsyncDisposable & { readonly port: number; readonly pid: number | null }
 
 /** undefined where there is none to be started. */
 export function redisVersion(): string | undefined {
@@ -14,7 +14,7 @@ export function redisVersion(): string | undefined {
 }
 
 /** On loopback, and as durable as the others: what it has acknowledged is on the disk. */
-export async function startRedis(version: string): Promise<RedisServer> {
+export async function startRedis(): Promise<RedisServer> {
   const folder = temporaryFolder()
   const port = await findFreePort()
   const settings = {
@@ -31,7 +31,7 @@ export async function startRedis(version: string): Promise<RedisServer> {
   await until(() => answers(port), { what: 'the Redis server to answer' })
   return {
     port,
-    version,
+    pid: server.pid ?? null,
     async [Symbol.asyncDispose]() {
       await stop(server)
       folder[Symbol.dispose]()

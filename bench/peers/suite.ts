@@ -1,30 +1,22 @@
-import { type Figure, figure } from '../figure.ts'
-import { interleave } from '../interleave.ts'
-import { formatLine } from '../report/table.ts'
+import { machineFacts } from '../report/machine.ts'
+import { formatTable } from '../report/table.ts'
 import type { Suite, SuiteOptions, SuiteResult } from '../suite.ts'
-import type { BenchEngine } from '../topics/engines/engine.ts'
-import { openPostgresEngine } from '../topics/engines/postgres.ts'
-import { openSqliteEngine } from '../topics/engines/sqlite.ts'
 import { CASES } from './cases.ts'
-import type { Contender } from './contender.ts'
-import { openBullMq } from './contenders/bullmq.ts'
-import { openPgBoss } from './contenders/pg-boss.ts'
-import { openRedisStreams } from './contenders/redis-streams.ts'
-import { openTidemark } from './contenders/tidemark.ts'
+import { ENTRANTS, type Entrant } from './entrants.ts'
 import { installPeers } from './installed.ts'
-import { redisVersion, startRedis } from './redis-server.ts'
+import { formatTables } from './report/tables.ts'
+import { writeReport } from './report/write.ts'
+import { type Results, resultOf } from './results.ts'
+import { backendKinds } from './servers.ts'
+import { compareAll } from './targets.ts'
+import { type Turn, takeTurn } from './turn.ts'
 
-const ROUNDS = 5
+const ROUNDS = 3
+const SAMPLE_MS = 700
 const QUICK_ROUNDS = 1
-
-const REMARKS = [
-  'The column of the raw limit has the peer’s figure; a ratio above 1 says that Tidemark does more a second, or, of a latency, waits longer.',
-  'Everyone stores durably: PostgreSQL and SQLite with fsync, Redis with appendfsync always. pg-boss is on the same PostgreSQL server as Tidemark.',
-  'pg-boss and BullMQ are job queues: a job is one consumer’s, so for four groups they store it four times.',
-  'PostgreSQL is told to ANALYZE before each drain, as autovacuum would within a minute.',
-  'Redis Streams are used through ioredis without a library on top: no retries, no dead letters, no expiry of a dead consumer’s messages.',
-  'pg-boss is drained with fetch() and complete() of 1000, its fastest way; each of its queues has a table of its own and wakes its workers by NOTIFY.',
-]
+const QUICK_SAMPLE_MS = 100
+/** No further round is begun that would end later than this. */
+const LONGEST_MS = 9.5 * 60_000
 
 export const peers: Suite = {
   name: 'peers',
@@ -35,57 +27,68 @@ export const peers: Suite = {
 
 async function runPeers(options: SuiteOptions): Promise<SuiteResult> {
   installPeers(options.progress)
-  const redis = redisVersion()
-  const figures: Figure[] = []
-  const versions: Record<string, string> = {}
-  for (const name of options.engines) {
-    await using engine = name === 'sqlite' ? openSqliteEngine() : await openPostgresEngine()
-    versions[name] = engine.version
-    await using ours = await openTidemark(engine.url)
-    if (name === 'postgres') {
-      await using boss = await openPgBoss(engine.url)
-      figures.push(...(await compare(engine, ours, boss, options)))
-      versions[boss.name] = boss.version
-    }
-    if (redis === undefined) continue
-    await using server = await startRedis(redis)
-    versions.redis = redis
-    for (const openPeer of [openBullMq, openRedisStreams]) {
-      await using peer = await openPeer(server.port)
-      figures.push(...(await compare(engine, ours, peer, options)))
-      versions[peer.name] = peer.version
-    }
+  const results = await measureAll(options)
+  const figures = compareAll(results)
+  const judged = figures.filter(({ met }) => met !== null)
+  return {
+    figures,
+    versions: {},
+    remarks: [],
+    text: `${formatTables(results, 'terminal')}\n\n${judged.length === 0 ? '' : formatTable(judged)}`,
+    details: {
+      rounds: results.rounds,
+      facts: results.facts,
+      contenders: results.all.map(({ entrant, version, skipped, values, samples }) => ({
+        id: entrant.id,
+        name: entrant.name,
+        version,
+        settings: entrant.settings,
+        skipped,
+        values: Object.fromEntries(values),
+        samples: Object.fromEntries(samples),
+      })),
+    },
+    write: () => writeReport(results, figures),
   }
-  const skipped =
-    redis === undefined
-      ? ['BullMQ and Redis Streams are left out: there is no redis-server here (a package of that name).']
-      : []
-  return { figures, versions, remarks: [...REMARKS, ...skipped] }
 }
 
-async function compare(
-  engine: BenchEngine,
-  ours: Contender,
-  peer: Contender,
-  { only, quick, progress }: SuiteOptions,
-): Promise<Figure[]> {
-  const figures: Figure[] = []
-  for (const each of CASES) {
-    if (only !== undefined && !each.name.includes(only)) continue
-    const messages = quick ? each.messages / 10 : each.messages
-    let sample = 0
-    const side = (contender: Contender) => async (): Promise<number> =>
-      await each.measure(contender, {
-        topic: `${each.name}-${peer.name.toLowerCase().replace(' ', '-')}-${++sample}`,
-        messages,
-        gatherStatistics: engine.gatherStatistics,
-      })
-    const { medians, samples } = await interleave(quick ? QUICK_ROUNDS : ROUNDS, { ours: side(ours), raw: side(peer) })
-    const measured = { engine: engine.name, unit: each.unit, ...medians, samples, note: `next to ${peer.name}` }
-    figures.push(figure({ case: each.name, ...measured }))
-    progress(
-      `${engine.name.padEnd(8)}  next to ${peer.name}: ${figures.at(-1) && formatLine(figures.at(-1) as Figure)}`,
-    )
+/**
+ * Round after round every contender has its turn, on a new server or file and in a new process: what else the machine does
+ * falls on all of them alike, and only one works at a time.
+ */
+async function measureAll({ engines, only, quick, progress }: SuiteOptions): Promise<Results> {
+  const kinds = backendKinds()
+  const cases = CASES.filter(({ name }) => only === undefined || name.includes(only)).map(({ name }) => name)
+  const wanted = ENTRANTS.filter(
+    ({ backend }) => (engines as readonly string[]).includes(backend) || engines.length > 1,
+  )
+  const turns = new Map<Entrant, Turn[]>(wanted.map(entrant => [entrant, []]))
+  const ms = quick ? QUICK_SAMPLE_MS : SAMPLE_MS
+  const versions = new Map<string, string>()
+  const started = performance.now()
+  let rounds = 0
+  for (; rounds < (quick ? QUICK_ROUNDS : ROUNDS); rounds++) {
+    const took = performance.now() - started
+    if (rounds > 0 && took + took / rounds > LONGEST_MS) break
+    for (const entrant of wanted) {
+      const kind = kinds[entrant.backend]
+      if ('missing' in kind) continue
+      await using backend = await kind.start()
+      versions.set(entrant.backend, backend.version)
+      const own = cases.filter(name => entrant.cases === undefined || entrant.cases.includes(name))
+      const turn = await takeTurn(entrant, backend, { entrant: entrant.id, address: backend.address, cases: own, ms })
+      turns.get(entrant)?.push(turn)
+      progress(`round ${rounds + 1}: ${turn.failure ?? entrant.name}`)
+    }
   }
-  return figures
+  return {
+    at: new Date(),
+    quick,
+    rounds,
+    facts: { ...machineFacts(), ...Object.fromEntries(versions) },
+    all: wanted.map(entrant => {
+      const kind = kinds[entrant.backend]
+      return resultOf(entrant, turns.get(entrant) ?? [], 'missing' in kind ? kind.missing : null)
+    }),
+  }
 }

@@ -1,6 +1,7 @@
 import type { Order } from '../../topics/payloads.ts'
-import type { Contender } from '../contender.ts'
+import { type Contender, handleOrder, PAGE, pause } from '../contender.ts'
 import { importPeer } from '../installed.ts'
+import { openPostgresBooks } from '../storage/postgres.ts'
 
 type Job = { readonly id: string; readonly data: Order }
 type Boss = {
@@ -16,13 +17,12 @@ type Boss = {
   offWork(name: string): Promise<void>
 }
 
-const PAGE = 1_000
-
 /**
  * A queue a group, since a job is one consumer's. With what it has for speed: a table for each queue, NOTIFY to wake its
  * workers, and drained with fetch() and complete().
  */
 export async function openPgBoss(url: string): Promise<Contender> {
+  const books = await openPostgresBooks(url)
   const { module, version } = await importPeer<{ PgBoss: new (options: object) => Boss }>('pg-boss')
   const boss = new module.PgBoss({ connectionString: url, useListenNotify: true })
   boss.on('error', error => console.error(error))
@@ -33,19 +33,21 @@ export async function openPgBoss(url: string): Promise<Contender> {
   const drainQueue = async (queue: string, messages: number): Promise<void> => {
     for (let done = 0; done < messages; ) {
       const jobs = await boss.fetch(queue, { batchSize: PAGE })
-      for (const { data } of jobs) await handle(data)
+      for (const { data } of jobs) handleOrder(data)
       if (jobs.length > 0)
         await boss.complete(
           queue,
           jobs.map(({ id }) => id),
         )
+      else await pause(1)
       done += jobs.length
     }
   }
 
   return {
-    name: 'pg-boss',
     version,
+    storage: books.storage,
+    gatherStatistics: books.gatherStatistics,
     async prepare(topic, groups) {
       queues.set(
         topic,
@@ -62,6 +64,7 @@ export async function openPgBoss(url: string): Promise<Contender> {
     },
     async drain(topic, messages) {
       await Promise.all(queuesOf(topic).map(queue => drainQueue(queue, messages)))
+      return performance.now()
     },
     async listen(topic, listener) {
       const queue = queuesOf(topic)[0] ?? ''
@@ -70,10 +73,9 @@ export async function openPgBoss(url: string): Promise<Contender> {
       })
       return { [Symbol.asyncDispose]: async () => await boss.offWork(queue) }
     },
-    [Symbol.asyncDispose]: async () => await boss.stop({ graceful: false }),
+    async [Symbol.asyncDispose]() {
+      await boss.stop({ graceful: false })
+      await books[Symbol.asyncDispose]()
+    },
   }
-}
-
-async function handle({ orderId }: Order): Promise<void> {
-  if (!(orderId > 0)) throw new Error('A job came without its order')
 }

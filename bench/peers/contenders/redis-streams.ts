@@ -1,28 +1,17 @@
-import type { Order } from '../../topics/payloads.ts'
-import type { Contender } from '../contender.ts'
-import { importPeer } from '../installed.ts'
+import { type Contender, handleOrder, PAGE } from '../contender.ts'
+import { connectRedis, openRedisBooks, type Redis } from '../storage/redis.ts'
 
-type Redis = {
-  pipeline(commands: readonly (readonly (string | number)[])[]): { exec(): Promise<unknown> }
-  call(command: string, ...values: (string | number)[]): Promise<unknown>
-  disconnect(): void
-}
 type Entry = [id: string, fields: [name: string, payload: string]]
 
-const PAGE = 1_000
-
 /** Streams with consumer groups, without a library on top: what a program would write by hand. It has no retries of its own. */
-export async function openRedisStreams(port: number): Promise<Contender> {
-  const { module, version } = await importPeer<{ Redis: new (options: { port: number; protocol: 2 }) => Redis }>(
-    'ioredis',
-  )
-  const open = (): Redis => new module.Redis({ port, protocol: 2 })
-  const publisher = open()
+export async function openRedisStreams(port: string): Promise<Contender> {
+  const books = await openRedisBooks(port)
+  const { redis: publisher, version } = await connectRedis(port)
   const readers: Redis[] = []
   const groups = new Map<string, readonly string[]>()
 
-  const connect = (): Redis => {
-    const reader = open()
+  const connect = async (): Promise<Redis> => {
+    const { redis: reader } = await connectRedis(port)
     readers.push(reader)
     return reader
   }
@@ -38,10 +27,10 @@ export async function openRedisStreams(port: number): Promise<Contender> {
   }
 
   const drainGroup = async (topic: string, group: string, messages: number): Promise<void> => {
-    const reader = connect()
+    const reader = await connect()
     for (let done = 0; done < messages; ) {
       const entries = await read(reader, topic, group)
-      for (const [, [, payload]] of entries) await handle(JSON.parse(payload))
+      for (const [, [, payload]] of entries) handleOrder(JSON.parse(payload))
       await acknowledge(reader, topic, group, entries)
       done += entries.length
     }
@@ -49,8 +38,8 @@ export async function openRedisStreams(port: number): Promise<Contender> {
   }
 
   return {
-    name: 'Redis Streams',
     version: `(ioredis ${version})`,
+    storage: books.storage,
     async prepare(topic, names) {
       groups.set(topic, names)
       for (const group of names) await publisher.call('XGROUP', 'CREATE', topic, group, '$', 'MKSTREAM')
@@ -63,10 +52,11 @@ export async function openRedisStreams(port: number): Promise<Contender> {
     },
     async drain(topic, messages) {
       await Promise.all((groups.get(topic) ?? []).map(group => drainGroup(topic, group, messages)))
+      return performance.now()
     },
     async listen(topic, listener) {
       const group = groups.get(topic)?.[0] ?? ''
-      const reader = connect()
+      const reader = await connect()
       let isStopped = false
       const loop = (async () => {
         while (!isStopped) {
@@ -85,10 +75,7 @@ export async function openRedisStreams(port: number): Promise<Contender> {
     },
     async [Symbol.asyncDispose]() {
       for (const reader of [publisher, ...readers]) reader.disconnect()
+      await books[Symbol.asyncDispose]()
     },
   }
-}
-
-async function handle({ orderId }: Order): Promise<void> {
-  if (!(orderId > 0)) throw new Error('An entry came without its order')
 }
