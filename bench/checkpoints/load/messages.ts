@@ -58,6 +58,8 @@ export type GroupReport = {
   /** Different messages, where that was asked for. */
   readonly distinct: number
   readonly redelivered: number
+  /** Messages from before the group was started. */
+  readonly earlier: number
   /** Since the last report: from publish to handler. */
   readonly latencies: readonly number[]
 }

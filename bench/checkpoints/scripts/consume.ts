@@ -25,9 +25,15 @@ for (const namespace of new Set(work.subscriptions.map(each => each.namespace ??
 }
 const [first] = namespaces.values()
 
-type Counted = { delivered: number; redelivered: number; readonly seen: SeenNumbers; readonly latencies: Sample }
+type Counted = {
+  delivered: number
+  redelivered: number
+  earlier: number
+  readonly seen: SeenNumbers
+  readonly latencies: Sample
+}
 const counted = work.subscriptions.map(
-  (): Counted => ({ delivered: 0, redelivered: 0, seen: new SeenNumbers(), latencies: new Sample() }),
+  (): Counted => ({ delivered: 0, redelivered: 0, earlier: 0, seen: new SeenNumbers(), latencies: new Sample() }),
 )
 const roundTrips = new Sample()
 let heapMeasuredAt = 0
@@ -36,8 +42,16 @@ const report = (): ConsumeReport => {
   const heapMB = measureHeap()
   return {
     groups: work.subscriptions.map(({ topic, group }, index) => {
-      const { delivered = 0, redelivered = 0, seen, latencies } = counted[index] ?? {}
-      return { topic, group, delivered, redelivered, distinct: seen?.size ?? 0, latencies: latencies?.take() ?? [] }
+      const { delivered = 0, redelivered = 0, earlier = 0, seen, latencies } = counted[index] ?? {}
+      return {
+        topic,
+        group,
+        delivered,
+        redelivered,
+        earlier,
+        distinct: seen?.size ?? 0,
+        latencies: latencies?.take() ?? [],
+      }
     }),
     claim: first?.metrics().latency.claim ?? { count: 0, p50: 0, p95: 0, p99: 0, max: 0 },
     roundTrips: roundTrips.take(),
@@ -51,6 +65,7 @@ const lastReport = reportTo(report, command => {
   if (command.stop) void stop()
 })
 
+const startedAt = monotonicMs()
 const groups = work.subscriptions.map(createGroup)
 await Promise.all(groups.map((group, index) => group.start(startOf(work.subscriptions[index]))))
 if (work.roundTrips) void timeRoundTrips()
@@ -68,6 +83,7 @@ function createGroup(wanted: Subscribed, index: number): ConsumerGroup<Load> {
       counts.latencies.add(monotonicMs() - payload.sentAt)
       counts.delivered++
       if (attempt > 1) counts.redelivered++
+      if (payload.sentAt < startedAt) counts.earlier++
       if (wanted.distinct) counts.seen.add(payload.n)
       record?.add(payload.n)
       if (handlerMs > 0) await new Promise(resolve => setTimeout(resolve, handlerMs))
