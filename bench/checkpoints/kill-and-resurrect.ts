@@ -40,7 +40,7 @@ export const killAndResurrect: Checkpoint = {
       ...{ semantics: 'pub-sub', tracking: 'reference', retention: retentionSeconds * 1_000 },
       // A lease that runs out in the dead period would be a redelivery, and is not what this looks at.
       lease: retentionSeconds * 1_000,
-      partitionRows: stage.pick(400, 20_000),
+      partitionRows: stage.pick(1_000, 20_000),
     })
     const start = (group: string, more = {}): Consumers =>
       new Consumers({ url, maintenance: false, subscriptions: [{ topic: TOPIC, group, heartbeat, ...more }] })
@@ -71,7 +71,7 @@ export const killAndResurrect: Checkpoint = {
     }
 
     stage.phase('T0: three groups at work')
-    await stage.pause(stage.pick(16, 300))
+    await stage.pause(stage.pick(22, 300))
     const controlFrom = monotonicMs() - stage.pick(8_000, 240_000)
     stage.phase(`T1: '${KILLED}' is killed with SIGKILL`)
     inventory.kill('SIGKILL')
@@ -110,6 +110,8 @@ export const killAndResurrect: Checkpoint = {
       const groups = await tidemark.admin.groups(TOPIC)
       return groups.every(({ lagMessages, inFlight, retries }) => lagMessages + inFlight + retries === 0)
     })
+    // Its processes report a moment later.
+    await stage.within(10, () => live.every(each => each.distinct() >= published))
     const health = await tidemark.admin.health()
     const ofThePast = returned.groups[0]?.earlier ?? 0
     const stall = Math.max(...live.map((each, index) => longestStall(each.deliveries(LIVE[index] ?? ''), killedAt, to)))

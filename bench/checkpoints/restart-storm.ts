@@ -34,7 +34,7 @@ export const restartStorm: Checkpoint = {
           new Consumers({
             url,
             maintenance: false,
-            poolSize: 3,
+            ...(stage.engine === 'postgres' && { poolSize: 3 }),
             subscriptions: [
               { topic: TOPIC, group: GROUP, consumers: CONSUMERS / processes, batchSize: 50, record: folder.path },
             ],

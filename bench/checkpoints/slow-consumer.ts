@@ -59,7 +59,7 @@ export const slowConsumer: Checkpoint = {
       for (const side of order) {
         // Without the slow groups there is none of their work either.
         beside.isOpen = side === 'behind'
-        slow.kill(side === 'control' ? 'SIGSTOP' : 'SIGCONT')
+        slow.setOpen(side === 'behind')
         const started = performance.now()
         for (let left = perRound; left > 0; left -= PAGE)
           await tidemark.publishBatch(TOPICS[side], payloads.slice(0, left))
@@ -69,7 +69,7 @@ export const slowConsumer: Checkpoint = {
         if (round > 0) times[side].push(performance.now() - started)
       }
     }
-    slow.kill('SIGCONT')
+    slow.setOpen(true)
     beside.isOpen = true
     const ratio = median(times.behind.map((ms, round) => ms / (times.control[round] ?? ms)))
     const groups = await tidemark.admin.groups(TOPICS.behind)

@@ -1,7 +1,7 @@
 /** For the scripts: reports to the process that started them, and ends when it is told to, or when that process is gone. */
 const REPORT_MS = 250
 
-export type Command = { readonly stop?: true; readonly perSecond?: number }
+export type Command = { readonly stop?: true; readonly perSecond?: number; readonly isOpen?: boolean }
 
 export function reportTo(report: () => object, onCommand: (command: Command) => void): () => void {
   // Ctrl-C reaches every process of the terminal; the checkpoint decides in which order they end.

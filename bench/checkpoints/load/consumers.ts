@@ -67,6 +67,11 @@ export class Consumers implements AsyncDisposable {
     return seriesOf(this.#delivered, group)
   }
 
+  /** Slow handlers stand still while it is closed. A stopped process could hold a lock of SQLite. */
+  setOpen(isOpen: boolean): void {
+    this.#script.send({ isOpen })
+  }
+
   kill(signal: NodeJS.Signals): void {
     this.#script.kill(signal)
   }

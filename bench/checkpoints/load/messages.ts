@@ -43,6 +43,7 @@ export type ConsumeWork = {
   readonly subscriptions: readonly Subscribed[]
   readonly maintenance?: MaintenanceOptions | false
   readonly poolSize?: number
+  readonly rowCacheBytes?: number
   /** PostgreSQL: times so many of `select 1` in sequence, now and then, which shows what the machine itself takes. */
   readonly roundTrips?: number
   /** The statement of the round trips (default `select 1`). */

@@ -18,6 +18,7 @@ for (const namespace of new Set(work.subscriptions.map(each => each.namespace ??
     namespace,
     ...(work.maintenance !== undefined && { maintenance: work.maintenance }),
     ...(work.poolSize !== undefined && { poolSize: work.poolSize }),
+    ...(work.rowCacheBytes !== undefined && { rowCacheBytes: work.rowCacheBytes }),
     logger: { debug() {}, info() {}, warn() {}, error() {} },
   })
   tidemark.on('error', ({ action, error }) => errors.push(`${action}: ${error.message}`))
@@ -37,6 +38,8 @@ const counted = work.subscriptions.map(
 )
 const roundTrips = new Sample()
 let heapMeasuredAt = 0
+/** While it is false, slow handlers stand still. */
+let isOpen = true
 
 const report = (): ConsumeReport => {
   const heapMB = measureHeap()
@@ -63,6 +66,7 @@ const report = (): ConsumeReport => {
 }
 const lastReport = reportTo(report, command => {
   if (command.stop) void stop()
+  if (command.isOpen !== undefined) isOpen = command.isOpen
 })
 
 const startedAt = monotonicMs()
@@ -86,7 +90,9 @@ function createGroup(wanted: Subscribed, index: number): ConsumerGroup<Load> {
       if (payload.sentAt < startedAt) counts.earlier++
       if (wanted.distinct) counts.seen.add(payload.n)
       record?.add(payload.n)
-      if (handlerMs > 0) await new Promise(resolve => setTimeout(resolve, handlerMs))
+      if (handlerMs > 0)
+        do await new Promise(resolve => setTimeout(resolve, handlerMs))
+        while (!isOpen)
     })
   }
   return group

@@ -6,7 +6,7 @@ import { reportTo, Sample } from '../load/answer-parent.ts'
 import type { PublishReport } from '../load/messages.ts'
 
 const CUSTOMERS = 10_000
-const CONNECTIONS = 8
+const CONNECTIONS = 32
 
 const { url, perSecond } = JSON.parse(process.argv[2] ?? '') as { url: string; perSecond: number }
 const pool = new pg.Pool({ connectionString: url, max: CONNECTIONS })
