@@ -165,7 +165,7 @@ export {
   type TakenLetters,
 } from './queues/dead-letter-queue.ts'
 export type { DrainableQueue } from './queues/drainable-queue.ts'
-export { ItemTooLargeError, QueueBrokenError } from './queues/errors.ts'
+export { QueueBrokenError } from './queues/errors.ts'
 export { type Movable, WorkerQueueReceiver, WorkerQueueSender } from './queues/worker-queue.ts'
 export { openRunIndex, type RunIndexOptions } from './reading/open-run-index.ts'
 export type {

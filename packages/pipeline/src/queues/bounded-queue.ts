@@ -1,12 +1,11 @@
 import { ClosedError, ConfigError } from 'tidemark'
 import type { Allowance } from '../disk/allowance.ts'
-import { ItemTooLargeError } from './errors.ts'
 
 /** Limits of a queue. */
 export type QueueLimits = {
   /** Maximum number of items. */
   readonly maxItems: number
-  /** Maximum bytes of all items. */
+  /** Maximum bytes of all items. A single item may be larger: it waits until the queue is empty. */
   readonly maxBytes: number
 }
 
@@ -139,7 +138,6 @@ export class BoundedQueue<T> {
   tryPut(item: T, letIn?: AbortSignal): boolean {
     if (this.#closed) throw this.#closed.error ?? new ClosedError('The queue')
     const bytes = this.#options.sizeOf(item)
-    if (bytes > this.#options.maxBytes) throw new ItemTooLargeError(bytes, this.#options.maxBytes)
     if (this.#waitingPuts.size > 0 || !this.#hasRoom(bytes) || !this.#isAllowed(bytes, letIn)) return false
     this.#push(item, bytes)
     this.#wake()
@@ -228,7 +226,8 @@ export class BoundedQueue<T> {
 
   #hasRoom(bytes: number): boolean {
     const { maxItems, maxBytes } = this.#options
-    return this.#length < maxItems && this.#bytes + bytes <= maxBytes
+    // Alone, an item may be larger: a world whose ticks outgrow the queue goes on more slowly instead of ending.
+    return this.#length === 0 || (this.#length < maxItems && this.#bytes + bytes <= maxBytes)
   }
 
   #isAllowed(bytes: number, letIn: AbortSignal | undefined): boolean {

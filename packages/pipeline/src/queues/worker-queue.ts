@@ -17,7 +17,7 @@ import {
   type QueueMetrics,
   type WaitOptions,
 } from './bounded-queue.ts'
-import { ItemTooLargeError, QueueBrokenError } from './errors.ts'
+import { QueueBrokenError } from './errors.ts'
 
 /** Item that can be moved between threads: anything that structured clone accepts, with most of its data in `bytes`. */
 export type Movable = {
@@ -36,7 +36,7 @@ type Waiting<T> = { readonly item: T; readonly resolve: () => void; readonly rej
 export class WorkerQueueSender<T extends Movable> {
   readonly #port: MessagePort
   readonly #waiting = new Set<Waiting<T>>()
-  #maxBytes = Number.POSITIVE_INFINITY
+  #maxItems = 0
   #items = 0
   #bytes = 0
   #closed: Error | undefined
@@ -84,7 +84,7 @@ export class WorkerQueueSender<T extends Movable> {
     if (message.type === 'open') {
       this.#items = message.limits.maxItems
       this.#bytes = message.limits.maxBytes
-      this.#maxBytes = message.limits.maxBytes
+      this.#maxItems = message.limits.maxItems
     } else {
       this.#items += message.items
       this.#bytes += message.bytes
@@ -95,15 +95,12 @@ export class WorkerQueueSender<T extends Movable> {
   /** First come, first sent; a small item does not overtake a large one that waits. */
   #spend(): void {
     for (const waiting of this.#waiting) {
-      const { item, resolve, reject } = waiting
+      const { item, resolve } = waiting
       const bytes = item.bytes.byteLength
-      const isTooLarge = bytes > this.#maxBytes
-      if (!isTooLarge && (this.#items < 1 || bytes > this.#bytes)) return
+      // An item that is larger than the queue is sent when the queue is empty; its credit is then below 0.
+      const isAlone = this.#items === this.#maxItems
+      if (this.#items < 1 || (bytes > this.#bytes && !isAlone)) return
       this.#waiting.delete(waiting)
-      if (isTooLarge) {
-        reject(new ItemTooLargeError(bytes, this.#maxBytes))
-        continue
-      }
       this.#items--
       this.#bytes -= bytes
       this.#send(item)

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import fc from 'fast-check'
 import { ClosedError, ConfigError } from 'tidemark'
-import { BoundedQueue, ItemTooLargeError, type QueueLimits } from '../../src/index.ts'
+import { BoundedQueue, type QueueLimits } from '../../src/index.ts'
 
 /** An item is its own size. */
 const queueOf = (limits: Partial<QueueLimits> = {}): BoundedQueue<number> =>
@@ -51,10 +51,19 @@ describe('a put', () => {
     assert.deepEqual(await queue.drain(9, NOW), [5, 1])
   })
 
-  it('larger than the whole queue is refused at once', async () => {
+  it('larger than the whole queue waits until it is empty, and is then alone in it', async () => {
     const queue = queueOf({ maxBytes: 10 })
-    await assert.rejects(queue.put(11), ItemTooLargeError)
-    await queue.put(10)
+    await queue.put(1)
+    const large = queue.put(11)
+    const small = queue.put(1)
+    assert.ok(await isWaiting(large))
+    assert.deepEqual(await queue.drain(1, NOW), [1])
+    await large
+    assert.ok(await isWaiting(small))
+    assert.equal(queue.metrics.peakBytes, 11)
+    assert.deepEqual(await queue.drain(1, NOW), [11])
+    await small
+    assert.deepEqual(await queue.drain(1, NOW), [1])
   })
 
   it('that is aborted is not in the queue, and lets the next one in', async () => {
