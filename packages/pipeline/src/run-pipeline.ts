@@ -66,14 +66,14 @@ export async function runPipeline(
     // The last to start and the first to stop: nothing waits for it.
     services: [
       ...enabled.map(service => planOf(service, config, resources, logger)),
-      ...planRetention(config, resources, logger),
+      ...planRetention(config, resources, logger, () => disk.fullness),
     ],
     logger,
     startTimeoutMs: parseDuration('startTimeout', config.startTimeout),
     stopTimeoutMs: parseDuration('stopTimeout', config.stopTimeout),
   })
   const allowance = new Allowance()
-  const disk = watchDisk(config, resources, manager, { allowance, logger, lookMs: diskLookMs })
+  const disk: DiskWatch = watchDisk(config, resources, manager, { allowance, logger, lookMs: diskLookMs })
   const roles = rolesOf(config)
   const pace = new SourcePace({
     maxWaiting: config.maxWaitingBatches,

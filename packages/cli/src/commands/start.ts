@@ -26,11 +26,11 @@ export const start: Command = {
     },
     'max-disk': {
       value: '<size>',
-      help: "disk budget at which the source pauses, such as 10GB, or 'none' (default 2GB)",
+      help: "disk budget, such as 10GB, or 'none' (default 2GB); see --keep",
     },
     keep: {
       value: '<duration|ticks>',
-      help: "remove indexed data older than this, such as 1h or 100000 ticks (default 'forever')",
+      help: "remove data older than this, such as 1h or 100000 ticks; 'fits' removes the oldest when the disk budget is nearly used up (default of the simulation), 'forever' removes nothing and pauses instead (default with --ingest)",
     },
     'no-server': { help: 'run without the HTTP server' },
     'no-demo': { help: "run without the demonstration of orders, which shows groups at work (topic 'demo.orders')" },

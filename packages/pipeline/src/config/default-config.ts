@@ -15,9 +15,12 @@ export type DefaultConfigOptions = {
   readonly lastTick?: number
   /** Run whose ticks come from outside instead of the simulation. */
   readonly ingestedRun?: string
-  /** Disk budget at which sources pause, or 'none' (default '2GB'; at the default pace a night would take 50 GB). */
+  /** Disk budget, or 'none' (default '2GB'; at the default pace a night would take 50 GB). */
   readonly maxDisk?: Bytes
-  /** How much of the run is kept (default 'forever'). */
+  /**
+   * How much of the run is kept (default 'fits': the oldest ticks make room in the budget. Ticks from outside: 'forever',
+   * and the source pauses instead).
+   */
   readonly keep?: Keep
 }
 
@@ -54,7 +57,8 @@ const LEASE = '5s'
  * const config = defaultConfig({ dataFolder: './data', maxDisk: '10GB' })
  */
 export function defaultConfig(options: DefaultConfigOptions = {}): PipelineConfig {
-  const { dataFolder = './data', newRun = false, lastTick, ingestedRun, maxDisk = '2GB', keep = 'forever' } = options
+  const { dataFolder = './data', newRun = false, lastTick, ingestedRun, maxDisk = '2GB' } = options
+  const { keep = ingestedRun === undefined ? 'fits' : 'forever' } = options
   const ofRun = { ...(ingestedRun !== undefined && { runId: ingestedRun }) }
   const indexer = (consumerGroup: string) => ({
     bindings: {

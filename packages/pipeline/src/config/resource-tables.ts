@@ -80,7 +80,11 @@ export const QUEUE_OPTIONS = {
     min: 1,
     default: 2_000,
   }),
-  maxBytes: whole({ says: 'Maximum bytes in the queue.', min: 1, default: 64 * 1024 ** 2 }),
+  maxBytes: whole({
+    says: 'Maximum bytes in the queue. A single larger item waits until the queue is empty.',
+    min: 1,
+    default: 64 * 1024 ** 2,
+  }),
   external: flag({
     says: 'Whether something other than a service fills or drains it, such as ticks that come over HTTP.',
     default: false,
@@ -88,7 +92,7 @@ export const QUEUE_OPTIONS = {
 } as const satisfies OptionTable
 
 const keepRule = <const More extends object>(about: { readonly says: string } & More) =>
-  rule<Keep, More>(about, "`'forever'`, a duration such as `'1h'`, or a number of ticks", (path, value) => {
+  rule<Keep, More>(about, "`'forever'`, `'fits'`, a duration such as `'1h'`, or a number of ticks", (path, value) => {
     parseKeep(path, value)
     return value as Keep
   })
@@ -112,7 +116,8 @@ export const PIPELINE_OPTIONS = {
     says:
       'Retention of a run. Older batches that every indexer has processed are removed, with their ledger rows and ' +
       'indexed data. A duration refers to the time a batch was written; a number of ticks is counted back from the ' +
-      'last tick that every indexer has processed.',
+      'last tick that every indexer has processed. With `fits` the oldest ticks are removed when the run has used four ' +
+      'fifths of `maxDisk`, so that it goes on within the budget instead of pausing.',
     default: 'forever',
   }),
   minFreeDisk: size({

@@ -12,7 +12,7 @@ export type DiskStatus = {
   readonly minFreeBytes: number
   /** Growth over the last minute. */
   readonly bytesPerSecond: number
-  /** Seconds until sources pause at this rate; 0: they are paused; null: nothing grows, or there is no limit. */
+  /** Seconds until sources pause at this rate; 0: they are paused; null: nothing grows, there is no limit, or old data makes room. */
   readonly secondsLeft: number | null
   /** Whether sources are paused for lack of space. They resume by themselves. */
   readonly paused: boolean

@@ -20,6 +20,8 @@ export type DiskWatchOptions = {
   unindexedBytes(parts: readonly PartSize[]): Promise<number>
   /** Called after every measurement with what the sources wait for, or null. */
   holdSources(reason: string | null): void
+  /** Whether old data is removed before the budget is used up: then there is no time left to tell. */
+  readonly makesRoom: boolean
   readonly logger: Logger
   /** Milliseconds between two measurements (default 1000). */
   readonly lookMs?: number | undefined
@@ -71,6 +73,12 @@ export class DiskWatch {
     await Promise.all(this.#options.parts.map(part => part.close?.()))
   }
 
+  /** The share of the budget that is used, with what is on its way to the disk and the reserve; 0 without a budget. */
+  get fullness(): number {
+    const { maxBytes } = this.#options.limits
+    return maxBytes === null || this.#room === undefined ? 0 : 1 - this.#room.bytes / maxBytes
+  }
+
   /** Why the sources are paused, or null. */
   get reason(): string | null {
     return this.#room === undefined || this.#pausedSince === null ? null : reasonOf(this.#room, this.#options.limits)
@@ -82,7 +90,7 @@ export class DiskWatch {
     const { perSecond } = this.#growth
     const room = this.#room?.bytes ?? Number.POSITIVE_INFINITY
     const isPaused = this.#pausedSince !== null
-    const isBounded = Number.isFinite(room) && perSecond > 0
+    const isBounded = Number.isFinite(room) && perSecond > 0 && !this.#options.makesRoom
     return {
       healthy: !isPaused,
       bytes,

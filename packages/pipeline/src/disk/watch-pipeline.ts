@@ -43,6 +43,7 @@ export function watchDisk(
     },
     unindexedBytes: parts => unindexed.estimate(resources.openTopics, parts),
     holdSources: reason => manager.heldFor(sources, reason),
+    makesRoom: config.keep === 'fits',
     logger,
     lookMs,
   })

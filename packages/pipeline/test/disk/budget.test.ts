@@ -31,7 +31,10 @@ function configIn(folder: string, maxDisk: number | 'none', more: object = {}): 
     ...simulationOption('SHAPE', '[64,64]'),
     TIDEMARK_PIPELINE__SERVICES__PERSISTENCE__MAX_BATCH_SIZE: '200',
   }
-  return { ...(withOverrides(defaultConfig({ dataFolder: folder, maxDisk }), environment) as PipelineConfig), ...more }
+  return {
+    ...(withOverrides(defaultConfig({ dataFolder: folder, maxDisk, keep: 'forever' }), environment) as PipelineConfig),
+    ...more,
+  }
 }
 
 const run = (config: PipelineConfig): Promise<Pipeline> =>

@@ -155,14 +155,18 @@ describe('removed batches', () => {
 
 for (const { name, fresh } of ENGINES.filter(each => journeyOn('SQLite')(each.name))) {
   describe(`a budget with keep, with an index on ${name}`, () => {
-    it('lets a run continue forever: removed batches make room for new ones', async () => {
+    for (const keep of [200, 'fits'] as const) {
+      it(`of ${keep} lets a run continue forever: removed batches make room for new ones`, () => continues(keep))
+    }
+
+    async function continues(keep: 200 | 'fits'): Promise<void> {
       using folder = temporaryFolder()
       await using database = await fresh()
       const larger = {
         ...simulationOption('SHAPE', '[64,64]'),
         TIDEMARK_PIPELINE__SERVICES__PERSISTENCE__MAX_BATCH_SIZE: '100',
       }
-      const config = configIn(folder.path, database.address, 1_000_000, { maxDisk: '14MB', keep: 200 })
+      const config = configIn(folder.path, database.address, 1_000_000, { maxDisk: '14MB', keep })
       await using pipeline = await run(withOverrides(config, larger) as PipelineConfig)
       const isPast = () => (metricsOf(pipeline, 'retention').bytesRemoved ?? 0) > 2_000_000
       await until(isPast, { what: 'several times the window to be removed', timeout: 120_000 })
@@ -170,6 +174,7 @@ for (const { name, fresh } of ENGINES.filter(each => journeyOn('SQLite')(each.na
       assert.ok(bytes < 14_000_000, `${bytes}`)
       const { tick } = metricsOf(pipeline, 'simulation')
       await until(() => (metricsOf(pipeline, 'simulation').tick ?? 0) > (tick ?? 0) + 100, { what: 'more ticks' })
-    })
+      assert.equal(keep === 'fits' ? pipeline.status().disk.secondsLeft || null : null, null, 'it will not be full')
+    }
   })
 }

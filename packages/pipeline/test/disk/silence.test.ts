@@ -17,6 +17,7 @@ describe('a part that does not answer', () => {
       queuedBytes: () => 0,
       unindexedBytes: async () => 0,
       holdSources: () => undefined,
+      makesRoom: false,
       logger: SILENT,
     })
     await watch.start()
@@ -37,6 +38,7 @@ describe('a source that pauses and resumes repeatedly near its budget', () => {
       queuedBytes: () => 0,
       unindexedBytes: async () => 0,
       holdSources: () => undefined,
+      makesRoom: false,
       logger: { ...SILENT, warn: (_: object, text: string) => void warnings.push(text) },
     })
     const heard: (string | null)[] = []

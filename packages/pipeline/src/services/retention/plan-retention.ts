@@ -12,7 +12,12 @@ const RETENTION = 'retention'
 const TABLE = { storage: { kind: 'storage-write', says: 'Loses its old batches.' } } as const
 
 /** The service added to a configuration with `keep`, for the storages that this pipeline writes to. */
-export function planRetention(config: CheckedConfig, resources: Resources, logger: Logger): ServicePlan[] {
+export function planRetention(
+  config: CheckedConfig,
+  resources: Resources,
+  logger: Logger,
+  fullness: () => number,
+): ServicePlan[] {
   const keep = parseKeep('keep', config.keep)
   const enabled = config.services.filter(service => service.enabled)
   const written = new Set(
@@ -30,7 +35,7 @@ export function planRetention(config: CheckedConfig, resources: Resources, logge
         runIds: [...new Set(readers.flatMap(({ options: { runId } }) => (typeof runId === 'string' ? [runId] : [])))],
       })
     }
-    return new RetentionService(RETENTION, keep, storages, logger)
+    return new RetentionService(RETENTION, { keep, storages, fullness, logger })
   }
   return [{ name: RETENTION, create }]
 }

@@ -13,6 +13,20 @@ export type KeptStorage = {
   readonly runIds: readonly string[]
 }
 
+export type RetentionOptions = {
+  readonly keep: KeptBy
+  readonly storages: readonly KeptStorage[]
+  /** The share of the disk budget that is used, with reserves; 0 without a budget. */
+  fullness(): number
+  readonly logger: Logger
+}
+
+/** With `fits`, old ticks go from this share of the budget on: the source pauses only at 98 %. */
+const FULL = 0.85
+/** The share of a run's ticks that goes at once. The disk is measured again before more go. */
+const PART = 0.05
+/** Fewer are never removed to make room: then it is not this run that fills the disk, and the source pauses. */
+const FEWEST_KEPT = 100
 const LONGEST_WAIT_MS = 5_000
 const SHORTEST_WAIT_MS = 200
 /** Batches per check of a run: more are removed by the next. */
@@ -21,20 +35,22 @@ const MOST_AT_ONCE = 2_000
 type Found = BatchRef & { readonly isProcessed: boolean }
 
 /**
- * Removes batches that are older than `keep` and that every indexer has processed. The indexers then remove their own
+ * Removes batches that are older than `keep`, or that make room in the disk budget, and that every indexer has processed. The indexers then remove their own
  * rows (`indexing/removal.ts`). A batch that an indexer could not process stays, and holds nothing else back.
  */
 export class RetentionService extends Service {
   readonly #keep: KeptBy
   readonly #storages: readonly KeptStorage[]
+  readonly #fullness: () => number
   readonly #waitMs: number
   readonly #counts = { looks: 0, batchesRemoved: 0, bytesRemoved: 0, removedToTick: -1, batchesHeld: 0 }
 
-  constructor(name: string, keep: KeptBy, storages: readonly KeptStorage[], logger: Logger) {
+  constructor(name: string, { keep, storages, fullness, logger }: RetentionOptions) {
     super(name, logger)
     this.#keep = keep
     this.#storages = storages
-    const waitMs = 'ms' in keep ? keep.ms / 10 : 1_000
+    this.#fullness = fullness
+    const waitMs = 'ms' in keep ? keep.ms / 10 : 'fits' in keep ? 2_000 : 1_000
     this.#waitMs = Math.min(LONGEST_WAIT_MS, Math.max(SHORTEST_WAIT_MS, waitMs))
   }
 
@@ -87,10 +103,11 @@ export class RetentionService extends Service {
   /** From the first tick to the first that is too young. */
   async #oldBatches(runId: string, storage: Storage, processed: Processed): Promise<Found[]> {
     const found: Found[] = []
+    const isOld = await this.#rule(runId, storage, processed)
     for (let after: string | null = ''; after !== null && found.length < MOST_AT_ONCE; ) {
       const page = await storage.listBatches({ prefix: `${runId}/`, ...(after !== '' && { after }) })
       for (const batch of page.items) {
-        if (!(await this.#isOld(batch, storage, processed))) return found
+        if (!(await isOld(batch))) return found
         found.push({ ...batch, isProcessed: processed.isProcessed(batch) })
       }
       after = page.next
@@ -98,11 +115,32 @@ export class RetentionService extends Service {
     return found
   }
 
-  async #isOld({ key, tickEnd }: BatchRef, storage: Storage, { lastTick }: Processed): Promise<boolean> {
+  /** Tells which batches are too old now. */
+  async #rule(
+    runId: string,
+    storage: Storage,
+    { lastTick }: Processed,
+  ): Promise<(batch: BatchRef) => boolean | Promise<boolean>> {
     const keep = this.#keep
-    if ('ticks' in keep) return tickEnd <= lastTick - keep.ticks
-    const writtenAt = await storage.writtenAt(key)
-    return writtenAt === null || writtenAt <= Date.now() - keep.ms
+    if ('ms' in keep) {
+      return async ({ key }) => {
+        const writtenAt = await storage.writtenAt(key)
+        return writtenAt === null || writtenAt <= Date.now() - keep.ms
+      }
+    }
+    const lastOld = 'ticks' in keep ? lastTick - keep.ticks : await this.#lastToMakeRoom(runId, storage, lastTick)
+    return ({ tickEnd }) => tickEnd <= lastOld
+  }
+
+  /** The oldest part of the run, if the budget is nearly used up. */
+  async #lastToMakeRoom(runId: string, storage: Storage, lastTick: number): Promise<number> {
+    if (this.#fullness() < FULL) return -1
+    const { items } = await storage.listBatches({ prefix: `${runId}/`, limit: 1 })
+    const [oldest] = items
+    if (oldest === undefined) return -1
+    // At least one batch: in a short run it has more than that part of the ticks.
+    const part = Math.max(oldest.tickEnd, oldest.tickStart + Math.ceil((lastTick - oldest.tickStart) * PART))
+    return Math.min(part, lastTick - FEWEST_KEPT)
   }
 }
 
