@@ -1,34 +1,33 @@
-import type { Frame, PlaneChoice } from './plane.ts'
+import { blankFrame, type Frame, type PlaneChoice } from './plane.ts'
 
 /**
  * Decodes a CellStateList (protobuf): four packed columns, of which the first is delta-coded and the last two are
- * zigzag-coded. It runs in the worker on up to a million cells, so it creates no object per cell.
+ * zigzag-coded. It runs in the worker on up to a million cells, so it walks all columns at once and creates nothing: the
+ * cells are written over those of an older frame of the same size, if there is one.
  */
-export function decodeCells(bytes: Uint8Array, tick: number, shape: readonly number[], plane: PlaneChoice): Frame {
-  const columns = findColumns(bytes)
-  const flat = columns[0] ? readVarints(bytes, columns[0]) : new Int32Array(0)
-  const types = columns[1] ? readVarints(bytes, columns[1]) : new Int32Array(flat.length)
-  const values = columns[2] ? readVarints(bytes, columns[2]) : new Int32Array(flat.length)
-  const owners = columns[3] ? readVarints(bytes, columns[3]) : new Int32Array(flat.length)
+export function decodeCells(
+  bytes: Uint8Array,
+  tick: number,
+  shape: readonly number[],
+  plane: PlaneChoice,
+  over?: Frame,
+): Frame {
   const width = shape[plane.x] ?? 1
   const height = plane.y === undefined ? 1 : (shape[plane.y] ?? 1)
-  const frame: Frame = {
-    tick,
-    width,
-    height,
-    type: new Uint8Array(width * height),
-    value: new Int32Array(width * height),
-    owner: new Int32Array(width * height),
-  }
+  const frame = blankFrame(tick, width, height, over)
+  const [flat, types, values, owners] = findColumns(bytes).map(piece => piece && new Varints(bytes, piece))
   const isFlat = shape.length <= 2 && plane.x === 0
   let position = 0
-  for (let slot = 0; slot < flat.length; slot++) {
-    position += flat[slot] as number
+  while (flat?.hasMore) {
+    position += flat.next()
+    const type = types?.next() ?? 0
+    const value = values?.next() ?? 0
+    const owner = owners?.next() ?? 0
     const at = isFlat ? position : placeIn(position, shape, plane, width)
     if (at < 0) continue
-    frame.type[at] = Math.min(255, types[slot] as number)
-    frame.value[at] = unzigzag(values[slot] as number)
-    frame.owner[at] = unzigzag(owners[slot] as number)
+    frame.type[at] = Math.min(255, type)
+    frame.value[at] = unzigzag(value)
+    frame.owner[at] = unzigzag(owner)
   }
   return frame
 }
@@ -71,19 +70,29 @@ function findColumns(bytes: Uint8Array): (Piece | undefined)[] {
   return columns
 }
 
-function readVarints(bytes: Uint8Array, [start, end]: Piece): Int32Array {
-  let count = 0
-  for (let at = start; at < end; at++) count += (bytes[at] as number) < 0x80 ? 1 : 0
-  const values = new Int32Array(count)
-  let slot = 0
-  for (let at = start; at < end; ) {
-    let byte = bytes[at++] as number
+class Varints {
+  readonly #bytes: Uint8Array
+  readonly #end: number
+  #at: number
+
+  constructor(bytes: Uint8Array, [start, end]: Piece) {
+    this.#bytes = bytes
+    this.#at = start
+    this.#end = end
+  }
+
+  get hasMore(): boolean {
+    return this.#at < this.#end
+  }
+
+  next(): number {
+    let byte = this.#bytes[this.#at++] as number
+    if (byte < 0x80) return byte
     let value = byte & 0x7f
     for (let shift = 7; byte >= 0x80; shift += 7) {
-      byte = bytes[at++] as number
+      byte = this.#bytes[this.#at++] as number
       value |= (byte & 0x7f) << shift
     }
-    values[slot++] = value
+    return value
   }
-  return values
 }

@@ -1,4 +1,4 @@
-import type { Frame } from './plane.ts'
+import { blankFrame, type Frame } from './plane.ts'
 
 /** Kinds of records in a stream of frames. */
 const KEY = 0
@@ -58,22 +58,26 @@ export type PlaneStep =
   | { readonly tick: number; readonly pixels: Uint8Array<ArrayBuffer> }
   | { readonly tick: number; readonly missingTo: number }
 
-/** The three planes of a tick make a frame. */
+/** The three planes of a tick make a frame, in the memory of an older one if it has the same size. */
 export function frameOf(
   tick: number,
   width: number,
   height: number,
   [type, value, owner]: readonly [Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>],
+  over?: Frame,
 ): Frame {
-  return {
-    tick,
-    width,
-    height,
-    type: type.slice(),
-    value: new Int32Array(value.slice().buffer),
-    owner: new Int32Array(owner.slice().buffer),
-  }
+  const frame = blankFrame(tick, width, height, over)
+  frame.type.set(type)
+  frame.value.set(numbersOf(value))
+  frame.owner.set(numbersOf(owner))
+  return frame
 }
+
+/** Bytes that come out of a stream may begin anywhere. */
+const numbersOf = (bytes: Uint8Array<ArrayBuffer>): Int32Array =>
+  bytes.byteOffset % 4 === 0
+    ? new Int32Array(bytes.buffer, bytes.byteOffset, bytes.length >>> 2)
+    : new Int32Array(bytes.slice().buffer)
 
 function joined(chunks: readonly Uint8Array[], length: number): Uint8Array {
   const all = new Uint8Array(length)

@@ -1,11 +1,13 @@
-import { bytesOf, type Frame, type PlaneChoice } from './plane.ts'
+import { FrameStore } from './frame-store.ts'
+import type { PackedFrame } from './packer.ts'
+import type { Frame, PlaneChoice } from './plane.ts'
 import type { NearestTicks } from './run-shapes.ts'
 import { type Source, sourceOf } from './source.ts'
 import { startWorker } from './start-worker.ts'
 import type { Loaded, Wanted } from './worker.ts'
 
-/** Decoded ticks stay until they take this much; the least recently used goes first. */
-const MOST_BYTES = 128 * 1024 ** 2
+/** Loaded ticks stay, packed, until they take this much; the least recently used go first. */
+const MOST_BYTES = 80 * 1024 ** 2
 const AT_ONCE = 6
 /** The part of the memory that is for ticks to come. */
 const AHEAD_SHARE = 0.75
@@ -29,18 +31,17 @@ export class Frames {
   readonly #plane: PlaneChoice
   readonly #source: Source
   readonly #worker = startWorker()
-  readonly #kept = new Map<number, Frame>()
-  readonly #loading = new Map<number, Promise<Frame>>()
+  readonly #kept = new FrameStore(MOST_BYTES)
+  readonly #loading = new Map<number, Promise<void>>()
   readonly #answers = new Map<number, (loaded: Loaded) => void>()
   /** Ticks that the server does not have. They are asked for again when somebody goes there. */
   readonly #missing = new Set<number>()
   /** Ticks that a stream will bring. */
   readonly #streamed = new Set<number>()
   #stream: number | undefined
-  #bytes = 0
   #last = 0
-  /** For the budgets. */
-  slowestDecodeMs = 0
+  /** Of the last tick, in the worker, with packing. */
+  decodeMs = 0
 
   constructor(runId: string, shape: readonly number[], plane: PlaneChoice) {
     this.#runId = runId
@@ -51,27 +52,24 @@ export class Frames {
   }
 
   /** What is there already. */
-  peek(tick: number): Frame | undefined {
-    const frame = this.#kept.get(tick)
-    if (frame !== undefined) {
-      this.#kept.delete(tick)
-      this.#kept.set(tick, frame)
-    }
-    return frame
+  peek = (tick: number): Frame | undefined => this.#kept.get(tick)
+
+  /** For the budgets. */
+  get kept(): { readonly ticks: number; readonly bytes: number } {
+    return this.#kept
   }
 
   async get(tick: number): Promise<Frame> {
-    const kept = this.peek(tick)
-    if (kept !== undefined) return kept
-    const loading = this.#loading.get(tick) ?? this.#load(tick).finally(() => this.#loading.delete(tick))
-    this.#loading.set(tick, loading)
-    return await loading
+    if (!this.#kept.has(tick)) await this.#fetch(tick, false)
+    const frame = this.peek(tick)
+    if (frame === undefined) throw new Error('The tick did not stay in memory')
+    return frame
   }
 
   /** Frames that may be loaded ahead without pushing each other out. */
   get mostAhead(): number {
-    const [frame] = this.#kept.values()
-    return frame === undefined ? AT_ONCE : Math.max(2, Math.floor((MOST_BYTES * AHEAD_SHARE) / bytesOf(frame)))
+    const { ticks, bytes } = this.#kept
+    return ticks === 0 ? AT_ONCE : Math.max(2, Math.floor((MOST_BYTES * AHEAD_SHARE * ticks) / Math.max(1, bytes)))
   }
 
   /** Loads ahead, and gives up none of what is on its way. */
@@ -83,8 +81,15 @@ export class Frames {
     }
     for (const tick of absent) {
       if (this.#loading.size >= AT_ONCE) return
-      this.get(tick).catch(() => undefined)
+      this.#fetch(tick, true).catch(() => undefined)
     }
+  }
+
+  /** Ticks that are fetched ahead are packed in their order, each as the difference to the one before. */
+  #fetch(tick: number, isAhead: boolean): Promise<void> {
+    const loading = this.#loading.get(tick) ?? this.#load(tick, isAhead).finally(() => this.#loading.delete(tick))
+    this.#loading.set(tick, loading)
+    return loading
   }
 
   #isKnown = (tick: number): boolean =>
@@ -99,27 +104,28 @@ export class Frames {
     this.#kept.clear()
   }
 
-  #load(tick: number): Promise<Frame> {
+  #load(tick: number, isAhead: boolean): Promise<void> {
     const id = ++this.#last
-    const { promise, resolve, reject } = Promise.withResolvers<Frame>()
+    const { promise, resolve, reject } = Promise.withResolvers<void>()
     this.#answers.set(id, loaded => {
       this.#answers.delete(id)
       if ('frame' in loaded) {
         this.#take(loaded)
-        resolve(loaded.frame)
+        resolve()
       } else if ('status' in loaded && loaded.status === 404) {
         this.#missing.add(tick)
         reject(new MissingTick(loaded.detail, loaded.nearest))
       } else reject(new Error('detail' in loaded ? loaded.detail : 'The tick did not come'))
     })
-    this.#worker.postMessage(this.#wanted(id, tick))
+    this.#worker.postMessage(this.#wanted(id, tick, isAhead))
     return promise
   }
 
-  #wanted(id: number, tick: number): Wanted {
+  #wanted(id: number, tick: number, isAhead: boolean): Wanted {
     const path = `environment/${tick}`
-    if (this.#source.kind === 'planes') return { id, tick, kind: 'tile', urls: this.#planes(`${path}/tile`, {}) }
-    return { id, tick, kind: 'whole', url: this.#url(path), shape: this.#shape, plane: this.#plane }
+    if (this.#source.kind === 'planes')
+      return { id, tick, isAhead, kind: 'tile', urls: this.#planes(`${path}/tile`, {}) }
+    return { id, tick, isAhead, kind: 'whole', url: this.#url(path), shape: this.#shape, plane: this.#plane }
   }
 
   /** Ticks at equal distances, as far as they are. */
@@ -147,15 +153,17 @@ export class Frames {
     this.#worker.postMessage({
       id,
       tick: from,
+      isAhead: true,
       kind: 'stream',
       urls: this.#planes('frames', { from, to, every }),
     } satisfies Wanted)
   }
 
-  #take({ frame, decodeMs }: Loaded & { frame: Frame; decodeMs: number }): void {
-    this.slowestDecodeMs = Math.max(this.slowestDecodeMs, decodeMs)
+  #take({ frame, decodeMs }: Loaded & { frame: PackedFrame; decodeMs: number }): void {
+    this.decodeMs = decodeMs
     this.#missing.delete(frame.tick)
-    if (!this.#kept.has(frame.tick)) this.#keep(frame)
+    // Also one that is there already: the next is the difference to it.
+    this.#kept.add(frame)
   }
 
   #planes(path: string, more: { readonly [name: string]: number }): string[] {
@@ -169,14 +177,4 @@ export class Frames {
 
   #url = (path: string): string =>
     new URL(`/api/v1/runs/${encodeURIComponent(this.#runId)}/${path}`, location.href).href
-
-  #keep(frame: Frame): void {
-    this.#kept.set(frame.tick, frame)
-    this.#bytes += bytesOf(frame)
-    for (const [tick, oldest] of this.#kept) {
-      if (this.#bytes <= MOST_BYTES || this.#kept.size === 1) break
-      this.#kept.delete(tick)
-      this.#bytes -= bytesOf(oldest)
-    }
-  }
 }

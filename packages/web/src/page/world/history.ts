@@ -22,7 +22,8 @@ export function historyOf(newest: Frame, frames: Loaded, interval: number): Fram
     value: new Int32Array(size),
     owner: new Int32Array(size),
   }
-  for (let row = 0; row < ROWS; row++) {
+  // The newest first: its memory is used again for the others.
+  for (let row = ROWS - 1; row >= 0; row--) {
     const found = row === ROWS - 1 ? newest : frames.peek(tickOfRow(row, tick, interval))
     if (found === undefined) continue
     made.type.set(found.type, row * width)

@@ -13,6 +13,24 @@ export type Frame = {
   readonly owner: Int32Array
 }
 
+/** A frame without cells, in the memory of an older one of the same size. */
+export function blankFrame(tick: number, width: number, height: number, over: Frame | undefined): Frame {
+  const cells = width * height
+  if (over?.type.length !== cells) {
+    return {
+      tick,
+      width,
+      height,
+      type: new Uint8Array(cells),
+      value: new Int32Array(cells),
+      owner: new Int32Array(cells),
+    }
+  }
+  const { type, value, owner } = over
+  for (const plane of [type, value, owner]) plane.fill(0)
+  return { tick, width, height, type, value, owner }
+}
+
 /** The place of a cell in a frame: of a world that is too large, a pixel stands for several cells. */
 export const indexIn = (
   frame: Pick<Frame, 'width' | 'height'>,
@@ -20,8 +38,6 @@ export const indexIn = (
   cell: { readonly x: number; readonly y: number },
 ): number =>
   Math.floor((cell.y * frame.height) / world.height) * frame.width + Math.floor((cell.x * frame.width) / world.width)
-
-export const bytesOf = ({ type, value, owner }: Frame): number => type.byteLength + value.byteLength + owner.byteLength
 
 /** `plane=0,1` and `fix=_,_,3` of the address; by default the first two axes. */
 export function planeOf(shape: readonly number[], plane: string | null, fix: string | null): PlaneChoice {

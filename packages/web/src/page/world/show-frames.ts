@@ -32,14 +32,15 @@ export function showFrames(
     frame.value = isRow ? historyOf(found, frames, run.interval.peek()) : found
     run.shown.value = found.tick
     trouble.value = undefined
-    if (isRow) void loadRows(found)
+    if (isRow) void loadRows(found.tick)
   }
-  const loadRows = async (newest: Frame): Promise<void> => {
-    const rows = rowsBefore(newest.tick, run.range.peek()?.tickStart ?? 0, run.interval.peek())
+  const loadRows = async (newest: number): Promise<void> => {
+    const rows = rowsBefore(newest, run.range.peek()?.tickStart ?? 0, run.interval.peek())
     const absent = rows.filter(tick => !frames.has(tick) && !frames.isMissing(tick) && !run.isGap(tick))
     if (absent.length === 0) return
     await Promise.allSettled(absent.slice(0, 16).map(tick => frames.get(tick)))
-    if (!isOver && run.shown.peek() === newest.tick) show(newest)
+    const again = isOver || run.shown.peek() !== newest ? undefined : frames.peek(newest)
+    if (again !== undefined) show(again)
   }
   const load = async (): Promise<void> => {
     if (isLoading) return

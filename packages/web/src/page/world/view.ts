@@ -62,6 +62,8 @@ export class View {
   /** The world alone, a pixel a cell (or fewer, zoomed out): the minimap shows it too. */
   readonly image = document.createElement('canvas')
   readonly #partImage = document.createElement('canvas')
+  /** Used again for every tick of the same size. */
+  #pixels: ImageData | undefined
   #stamp = ''
   /** For the budgets. */
   lastDrawMs = 0
@@ -109,7 +111,9 @@ export class View {
     }
     const context = this.image.getContext('2d')
     if (context === null) return
-    const image = context.createImageData(width, height)
+    const isSame = this.#pixels?.width === width && this.#pixels.height === height
+    const image = isSame && this.#pixels ? this.#pixels : context.createImageData(width, height)
+    this.#pixels = image
     paintFrame(frame, paint, step, new Uint32Array(image.data.buffer))
     context.putImageData(image, 0, 0)
     if (glows) this.#glow.take(this.image)

@@ -1,16 +1,23 @@
+import { BodyBuffers } from './body-buffers.ts'
 import { decodeCells } from './decode.ts'
 import { frameOf, PlaneReader, type PlaneStep } from './frame-stream.ts'
+import { FramePacker, type PackedFrame } from './packer.ts'
 import type { Frame, PlaneChoice } from './plane.ts'
 import type { NearestTicks } from './run-shapes.ts'
 
 /** A whole tick; the three planes of one tick; or the three planes of many, as streams. */
-export type Wanted = { readonly id: number; readonly tick: number } & (
+export type Wanted = {
+  readonly id: number
+  readonly tick: number
+  /** Nobody waits for it yet: it is packed after those that were asked for before it. */
+  readonly isAhead: boolean
+} & (
   | { readonly kind: 'whole'; readonly url: string; readonly shape: readonly number[]; readonly plane: PlaneChoice }
   | { readonly kind: 'tile' | 'stream'; readonly urls: readonly string[] }
 )
 
 export type Loaded =
-  | { readonly id: number; readonly frame: Frame; readonly decodeMs: number }
+  | { readonly id: number; readonly frame: PackedFrame; readonly decodeMs: number }
   /** Ticks that the server does not have. */
   | { readonly id: number; readonly missingFrom: number; readonly missingTo: number }
   | { readonly id: number; readonly isDone: true }
@@ -24,6 +31,10 @@ declare const self: {
 
 const CELLS = 'application/x-protobuf'
 const aborts = new Map<number, AbortController>()
+const packer = new FramePacker()
+const buffers = new BodyBuffers()
+/** Ends when the last tick that was asked for ahead has been packed. */
+let packedAhead: Promise<unknown> = Promise.resolve()
 
 /** Fetches and decodes cells outside the page's thread. A number alone cancels the request with that number. */
 self.onmessage = async ({ data }: MessageEvent<Wanted | number>): Promise<void> => {
@@ -47,18 +58,26 @@ self.onmessage = async ({ data }: MessageEvent<Wanted | number>): Promise<void> 
 }
 
 async function loadWhole(wanted: Wanted & { kind: 'whole' }, signal: AbortSignal): Promise<void> {
-  const answer = await ask(wanted.url, signal, CELLS)
-  const bytes = new Uint8Array(await answer.arrayBuffer())
-  const begun = performance.now()
-  send(wanted.id, decodeCells(bytes, wanted.tick, wanted.shape, wanted.plane), performance.now() - begun)
+  const loading = ask(wanted.url, signal, CELLS).then(answer => buffers.read(answer))
+  const { bytes, release } = await inTurn(wanted, loading)
+  send(wanted.id, over => decodeCells(bytes, wanted.tick, wanted.shape, wanted.plane, over))
+  release()
+}
+
+/** What is fetched ahead waits for what was asked for before it; how that ends doesn't matter. */
+async function inTurn<T>({ isAhead }: Wanted, loading: Promise<T>): Promise<T> {
+  if (!isAhead) return await loading
+  const before = packedAhead
+  const turn = before.then(() => loading)
+  packedAhead = turn.catch(() => undefined)
+  return await turn
 }
 
 async function loadTile({ id, tick, urls }: Wanted & { kind: 'tile' | 'stream' }, signal: AbortSignal): Promise<void> {
   const answers = await Promise.all(urls.map(url => ask(url, signal)))
   const planes = await Promise.all(answers.map(async answer => new Uint8Array(await answer.arrayBuffer())))
-  const begun = performance.now()
   const [width, height] = sizeOf(answers[0])
-  send(id, frameOf(tick, width, height, three(planes)), performance.now() - begun)
+  send(id, over => frameOf(tick, width, height, three(planes), over))
 }
 
 /** A frame is sent when all of its planes are there. */
@@ -71,12 +90,11 @@ async function loadStream({ id, urls }: Wanted & { kind: 'tile' | 'stream' }, si
       if (plane === 0) post({ id, missingFrom: step.tick, missingTo: step.missingTo })
       return
     }
-    const begun = performance.now()
     const planes = waiting.get(step.tick) ?? []
     planes[plane] = step.pixels
     if (urls.every((_, each) => planes[each] !== undefined)) {
       waiting.delete(step.tick)
-      send(id, frameOf(step.tick, width, height, three(planes)), performance.now() - begun)
+      send(id, over => frameOf(step.tick, width, height, three(planes), over))
     } else waiting.set(step.tick, planes)
   }
   await Promise.all(
@@ -119,7 +137,10 @@ const three = (planes: readonly (Pixels | undefined)[]): readonly [Pixels, Pixel
   return [type, value, owner]
 }
 
-const send = (id: number, frame: Frame, decodeMs: number): void =>
-  post({ id, frame, decodeMs }, [frame.type.buffer, frame.value.buffer, frame.owner.buffer])
+function send(id: number, decode: (over: Frame | undefined) => Frame): void {
+  const begun = performance.now()
+  const frame = packer.pack(decode)
+  post({ id, frame, decodeMs: performance.now() - begun }, [frame.changes.buffer])
+}
 
 const post = (loaded: Loaded, transfer: Transferable[] = []): void => self.postMessage(loaded, transfer)

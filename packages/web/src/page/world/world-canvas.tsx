@@ -129,6 +129,8 @@ export function WorldCanvas(props: Props) {
         drawing.draw(scene)
         element.dataset.tick = String(frame.tick)
         element.dataset.drawMs = drawing.lastDrawMs.toFixed(2)
+        element.dataset.decodeMs = frames.decodeMs.toFixed(2)
+        element.dataset.kept = `${frames.kept.ticks} ticks, ${frames.kept.bytes} bytes`
         drawn.value++
       })
     })
