@@ -49,6 +49,19 @@ describe('an overview of more groups than it has room for', () => {
     )
   })
 
+  it('says how many topics it leaves out, and is streamed although it is larger than what a reader may leave unread', async () => {
+    await using server = await serve({ limits: { streamBytes: 1_024 } })
+    for (let topic = 0; topic < 2_003; topic++) await server.tm.configureTopic(`topic-${topic}`)
+    const isWhole = ({ topics, omitted }: Body): boolean => topics.length === 2_000 && omitted === 3
+    await until(async () => isWhole((await server.get('/api/v1/overview')).body), {
+      what: 'an overview of 2000 topics',
+    })
+    await using events = await Listener.open(server.url, '/api/v1/events')
+    const { data } = await events.next(({ event }) => event === 'snapshot', 'a snapshot')
+    assert.ok(isWhole(data))
+    await events.next(({ event }) => event === 'live', 'the next figures')
+  })
+
   it('divides its room among the topics, and takes the dead before the lagging', () => {
     const group = (name: string, more: Partial<GroupLive> = {}): GroupLive =>
       ({ group: name, status: 'ACTIVE', healthy: true, deadLetters: 0, lagMessages: 0, ...more }) as GroupLive
@@ -83,7 +96,7 @@ async function fill(tm: Tidemark, topic: string): Promise<void> {
   await Promise.all(Array.from({ length: GROUPS }, (_, group) => tm.pull(topic, nameOf(group))))
 }
 
-type Body = { readonly topics: readonly TopicLive[] }
+type Body = { readonly topics: readonly TopicLive[]; readonly omitted: number }
 
 function found(topics: readonly TopicLive[], name: string): TopicLive {
   const topic = topics.find(each => each.topic === name)

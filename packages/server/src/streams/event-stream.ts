@@ -23,6 +23,7 @@ export class EventStream {
   readonly #patienceMs: number
   readonly #heartbeat: NodeJS.Timeout
   readonly #dropped = new AbortController()
+  #largest = 0
 
   constructor(
     raw: ServerResponse,
@@ -43,8 +44,10 @@ export class EventStream {
   push(event: ServerEvent): void {
     const shown = this.signal.aborted ? undefined : this.show(event)
     if (shown === undefined) return
-    this.#raw.write(toText(shown))
-    if (this.#raw.writableLength > this.#most) this.drop()
+    const text = toText(shown)
+    this.#largest = Math.max(this.#largest, text.length)
+    this.#raw.write(text)
+    if (this.#isFull) this.drop()
   }
 
   /**
@@ -76,8 +79,13 @@ export class EventStream {
   }
 
   #beat(): void {
-    if (this.#raw.writableLength > this.#most) this.drop()
+    if (this.#isFull) this.drop()
     else this.#raw.write(': \n\n')
+  }
+
+  /** Room for some of the largest events: a snapshot of 2000 topics is larger than the limit, and a second may follow at once. */
+  get #isFull(): boolean {
+    return this.#raw.writableLength > Math.max(this.#most, this.#largest * 4)
   }
 }
 

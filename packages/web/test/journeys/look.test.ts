@@ -67,12 +67,12 @@ describe('the look of every screen', { skip: SKIPPED }, () => {
     const context = await browser.person({ more: { forcedColors: 'active' } })
     const { page, problems } = await browser.open(`${world.url}/topics/orders`, { context })
     await isShownLive(page)
-    await page.locator('.lane-done').first().waitFor()
+    await page.locator('.lane-ok .lane-done').first().waitFor()
     assert.ok(await page.evaluate("matchMedia('(forced-colors: active)').matches"))
     const low = await page.evaluate(invisibleParts, [
       // What is drawn, and on what.
       ['main .mark svg', 'color', 'main'],
-      ['.lane-done', 'backgroundColor', '.lane-bed'],
+      ['.lane-ok .lane-done', 'backgroundColor', '.lane-ok .lane-bed'],
       ['main button', 'borderTopColor', 'main'],
       ['main .panel', 'borderTopColor', 'main'],
       ['main h1', 'color', 'main'],

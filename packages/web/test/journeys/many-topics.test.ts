@@ -29,4 +29,15 @@ describe('many topics on the page', { skip: SKIPPED }, () => {
     await page.locator('.lane').nth(63).waitFor()
     await factIs(page, 'Kept', /^1$/)
   })
+
+  it('show the first 2000, and say how many more there are', async () => {
+    const others = (await site.tm.admin.topics()).length
+    for (let index = others; index < 2_005; index++) await site.tm.configureTopic(`more.${index}`)
+    const page = await site.visit('/topics')
+    const says = page.getByText(/^2.000 topics are shown, and 5 more are left out/)
+    await says.waitFor()
+    await page.goto(new URL('/', site.url).href)
+    await says.waitFor()
+    await page.getByText(/^Topics 2.005/).waitFor()
+  })
 })

@@ -107,7 +107,9 @@ type Parts = {
 }
 
 function describe(tx: Transaction, group: GroupRow, { held, backfill, reported }: Parts, now: number): DescribedGroup {
-  const waiting = waitingFor(tx, { ...group, topicId: group.topic_id }, group, backfill)
+  // Not a copy of the row: with 32 000 groups, copying all columns was a third of reading them.
+  const { topic_id: topicId, first_id, next_id, fill_next_id } = group
+  const waiting = waitingFor(tx, { topicId, first_id, next_id, fill_next_id }, group, backfill)
   const pages = held.filter(({ kind }) => kind === 'page').map(firstUnsettled)
   const lowestHeld = lowest([group.lowest_retry ?? undefined, ...pages])
   const isBackfilling =
