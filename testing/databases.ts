@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { Client } from 'pg'
+import { Client, Pool } from 'pg'
 import { startPostgres } from './postgres-server.ts'
 import { sharedCluster } from './shared-cluster.ts'
 
@@ -28,9 +28,22 @@ export async function migratedDatabase(privateUrl?: string): Promise<FreshDataba
 
 async function createDatabase(server: string, template: string): Promise<FreshDatabase> {
   const name = `tidemark_test_${randomBytes(8).toString('hex')}`
-  await execute(server, `create database ${name} template ${template} strategy file_copy`)
-  const drop = () => execute(server, `drop database if exists ${name} with (force)`)
+  await onServer(server, `create database ${name} template ${template} strategy file_copy`)
+  const drop = () => onServer(server, `drop database if exists ${name} with (force)`)
   return { url: withDatabase(server, name), name, drop, [Symbol.asyncDispose]: drop }
+}
+
+const connections = new Map<string, Pool>()
+
+/** A connection costs as much as it takes to drop a database, so it is kept. It doesn't keep the process alive. */
+async function onServer(url: string, sql: string): Promise<void> {
+  let pool = connections.get(url)
+  if (pool === undefined) {
+    pool = new Pool({ connectionString: url, max: 4, idleTimeoutMillis: 0, allowExitOnIdle: true })
+    pool.on('error', () => {}) // The server was stopped; the next statement connects again.
+    connections.set(url, pool)
+  }
+  await pool.query(sql)
 }
 
 let privateServer: Promise<string> | undefined
@@ -43,7 +56,7 @@ async function serverUrl(): Promise<string> {
   return await privateServer
 }
 
-function withDatabase(server: string, name: string): string {
+export function withDatabase(server: string, name: string): string {
   const url = new URL(server)
   url.pathname = name
   return url.href

@@ -24,8 +24,9 @@ import { shareBrowser } from '../packages/web/test/browser/shared-browser.ts'
 import { temporaryFolder } from './folders.ts'
 import { startPostgres } from './postgres-server.ts'
 import { shareCluster } from './shared-cluster.ts'
+import { shareProcesses } from './shared-processes.ts'
 import { SLOW_TESTS } from './slow-tests.ts'
-import { createTemplate } from './template-database.ts'
+import { createTemplate, warmTemplate } from './template-database.ts'
 import { unwatchProcess, watchProcess } from './watchdog.ts'
 
 /** A run starts hundreds of processes; the pipeline's modules took each 0.6 s to load, and take 0.3 s with this. */
@@ -77,7 +78,7 @@ function findFiles(filters: string[]): string[] {
   const all = isWeb ? found.filter(file => file.startsWith('packages/web/')) : found
   const short = isWeb ? all : all.filter(file => !file.includes(JOURNEYS))
   if (filters.length === 0 && fast) return withoutSlow(short)
-  if (filters.length === 0) return short.sort((a, b) => placeOf(a) - placeOf(b))
+  if (filters.length === 0) return short
   return [...new Set(filters.flatMap(filter => matching(filter, all)))]
 }
 
@@ -87,9 +88,15 @@ function withoutSlow(all: string[]): string[] {
   return all.filter(file => !SLOW_TESTS.some(part => file.includes(part)))
 }
 
+/** Flags such as --test-name-pattern are for the tests of single files. */
+function inProcesses(paths: readonly string[]): string[] {
+  const { entries, alone } = flags.length === 0 ? shareProcesses(paths) : { entries: [], alone: paths }
+  const [begunFirst, rest] = [alone.filter(file => placeOf(file) !== -1), alone.filter(file => placeOf(file) === -1)]
+  return [...begunFirst.toSorted((a, b) => placeOf(a) - placeOf(b)), ...entries, ...rest]
+}
+
 function placeOf(file: string): number {
-  const place = BEGUN_FIRST.findIndex(part => file.includes(part))
-  return place === -1 ? BEGUN_FIRST.length : place
+  return BEGUN_FIRST.findIndex(part => file.includes(part))
 }
 
 function matching(filter: string, all: string[]): string[] {
@@ -111,6 +118,7 @@ async function runWithPostgres(url: string | undefined): Promise<number> {
   await first.stop()
   Object.assign(process.env, shareCluster({ ...first.binaries, dataDir: first.dataDir, template }))
   await using server = await startPostgres()
+  await warmTemplate(server.url, template)
   return await runTests(server.url, template)
 }
 
@@ -122,10 +130,10 @@ async function runOnServerOfYours(url: string): Promise<number> {
 async function runTests(url: string, template: string): Promise<number> {
   Object.assign(process.env, { TIDEMARK_TEST_POSTGRES_URL: url, TIDEMARK_TEST_TEMPLATE: template })
   await using _browser = files.some(file => file.includes(IN_BROWSER)) ? await shareBrowser() : undefined
-  if (process.argv.length > 2) return await runFiles(files, FILES_AT_ONCE)
+  if (process.argv.length > 2) return await runFiles(inProcesses(files), FILES_AT_ONCE)
   using folder = temporaryFolder()
   const list = join(folder.path, 'failed')
-  const code = await runFiles(files, FILES_AT_ONCE, [
+  const code = await runFiles(inProcesses(files), FILES_AT_ONCE, [
     ...['--test-reporter=spec', '--test-reporter-destination=stdout'],
     ...[`--test-reporter=${import.meta.dirname}/failed-files.ts`, `--test-reporter-destination=${list}`],
   ])

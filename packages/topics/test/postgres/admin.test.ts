@@ -4,7 +4,9 @@ import pg from 'pg'
 import { open as openTidemark, type StoredMessage } from 'tidemark'
 import { isLong } from '../../../../testing/long.ts'
 import { until } from '../../../../testing/until.ts'
-import { admin, type Bench, message, messages, open, quiet, server } from './store-bench.ts'
+import { admin, type Bench, message, messages, open, quiet, server, useServer } from './store-bench.ts'
+
+useServer()
 
 type Plan = {
   'Node Type': string

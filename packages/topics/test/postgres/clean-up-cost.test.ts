@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { until } from '../../../../testing/until.ts'
-import { admin, type Bench, drain, messages, open } from './store-bench.ts'
+import { admin, type Bench, drain, messages, open, useServer } from './store-bench.ts'
+
+useServer()
 
 const HOUR = 3_600_000
 const ROWS = 1_000

@@ -16,7 +16,10 @@ import {
   open,
   payloads,
   request,
+  useServer,
 } from './store-bench.ts'
+
+useServer()
 
 /** The plan of a statement with the settings that the function `claim` runs it with. */
 async function explainAsClaim(functions: string, text: string): Promise<string> {

@@ -19,7 +19,10 @@ import {
   payloads,
   request,
   settlement,
+  useServer,
 } from './store-bench.ts'
+
+useServer()
 
 const LIMIT = 5
 const TOGETHER = { shared: true, limit: LIMIT }

@@ -3,7 +3,9 @@ import { describe, it } from 'node:test'
 import type pg from 'pg'
 import { SeededRandom } from '../../../../testing/seeded-random.ts'
 import { until } from '../../../../testing/until.ts'
-import { ackAll, admin, messages, open, payloads, request } from './store-bench.ts'
+import { ackAll, admin, messages, open, payloads, request, useServer } from './store-bench.ts'
+
+useServer()
 
 const STEPS = 150
 

@@ -14,7 +14,10 @@ import {
   payloads,
   request,
   settlement,
+  useServer,
 } from './store-bench.ts'
+
+useServer()
 
 describe('a claim', () => {
   it('gives each message to one of many competing consumers', async () => {

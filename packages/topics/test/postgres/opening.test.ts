@@ -11,7 +11,9 @@ import {
 } from '../../src/errors.ts'
 import { open as openTidemark, type PgClient } from '../../src/index.ts'
 import { schemaName } from '../../src/stores/postgres/schema-name.ts'
-import { admin, freshNamespace, message, messages, open, openStore, server } from './store-bench.ts'
+import { admin, freshNamespace, message, messages, open, openStore, server, useServer } from './store-bench.ts'
+
+useServer()
 
 describe('opening a PostgreSQL store', () => {
   it('creates the namespace once, whoever starts at the same time', async () => {

@@ -15,7 +15,10 @@ import {
   openStore,
   payloads,
   request,
+  useServer,
 } from './store-bench.ts'
+
+useServer()
 
 const HOUR = 3_600_000
 const SHORT = { retentionMs: HOUR, leaseMs: HOUR, partitionRows: 10 }

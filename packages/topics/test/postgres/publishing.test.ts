@@ -5,7 +5,9 @@ import { Kysely, PostgresDialect } from 'kysely'
 import postgres from 'postgres'
 import { PayloadError, TopicConflictError, TransactionError } from '../../src/errors.ts'
 import { messageIdOf } from '../../src/payload/message-id.ts'
-import { admin, claimLease, drain, message, messages, open, request, server } from './store-bench.ts'
+import { admin, claimLease, drain, message, messages, open, request, server, useServer } from './store-bench.ts'
+
+useServer()
 
 describe('a topic', () => {
   it('keeps what was configured and counts versions', async () => {

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { Network } from './network.ts'
-import { messages, open, request, server } from './store-bench.ts'
+import { messages, open, request, server, useServer } from './store-bench.ts'
+
+useServer()
 
 /** The protocol's Sync and Query messages, after each of which a client waits for the server. */
 const WAITS = /S\0\0\0[^\0]|Q\0\0/g

@@ -3,7 +3,9 @@ import { describe, it } from 'node:test'
 import { Client } from 'pg'
 import { Session } from '../../src/stores/postgres/session.ts'
 import { applySettings } from '../../src/stores/postgres/session-settings.ts'
-import { admin, server } from './store-bench.ts'
+import { admin, server, useServer } from './store-bench.ts'
+
+useServer()
 
 const LIMIT_MS = 10_000
 

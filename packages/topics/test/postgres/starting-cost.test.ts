@@ -2,7 +2,9 @@ import assert from 'node:assert/strict'
 import { describe, it, mock } from 'node:test'
 import pg from 'pg'
 import { open as openTidemark } from '../../src/index.ts'
-import { open, quiet, server } from './store-bench.ts'
+import { open, quiet, server, useServer } from './store-bench.ts'
+
+useServer()
 
 type Sent = { readonly client: pg.Client; readonly text: string }
 

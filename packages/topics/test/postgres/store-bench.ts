@@ -1,6 +1,6 @@
 /** What the tests of the PostgreSQL store share: a server of their own, and short ways to drive the store. */
 import assert from 'node:assert/strict'
-import { after, before } from 'node:test'
+import { before } from 'node:test'
 import pg from 'pg'
 import { type PostgresServer, startPostgres } from '../../../../testing/postgres-server.ts'
 import type { ClaimRequest, Lease, Settlement } from '../../src/stores/leases.ts'
@@ -18,16 +18,21 @@ export let server: PostgresServer
 export let admin: pg.Pool
 let count = 0
 
-before(async () => {
-  server = await startPostgres()
-  admin = new pg.Pool({ connectionString: server.url, max: 20 })
-  admin.on('error', () => {})
-})
+let started: Promise<void> | undefined
 
-after(async () => {
-  await admin.end()
-  await server[Symbol.asyncDispose]()
-})
+/** Starts the server before the tests of a file. Files that run in one process share it, and it ends with the process. */
+export function useServer(): void {
+  before(() => {
+    started ??= start()
+    return started
+  })
+}
+
+async function start(): Promise<void> {
+  server = await startPostgres()
+  admin = new pg.Pool({ connectionString: server.url, max: 20, allowExitOnIdle: true })
+  admin.on('error', () => {})
+}
 
 export const freshNamespace = () => `t${process.pid}_${++count}`
 
@@ -54,7 +59,13 @@ export async function open(config: Partial<TopicConfig> = {}, options: Partial<P
 }
 
 export const openStore = (namespace: string, options: Partial<PostgresOptions> = {}) =>
-  openPostgres({ url: server.url, rowCacheBytes: 1_000_000, logger: quiet, namespace, ...options })
+  openPostgres({
+    url: 'url' in options ? options.url : server.url,
+    rowCacheBytes: 1_000_000,
+    logger: quiet,
+    namespace,
+    ...options,
+  })
 
 export const message = (payload: unknown, extra: Partial<OutgoingMessage> = {}): OutgoingMessage => ({
   payload: JSON.stringify(payload),

@@ -4,7 +4,9 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { InvalidTransitionError, MessageNotFoundError } from '../../src/errors.ts'
 import { messageIdOf } from '../../src/payload/message-id.ts'
 import type { SubscriptionRecord } from '../../src/stores/subscription-record.ts'
-import { admin, drain, message, messages, open, request } from './store-bench.ts'
+import { admin, drain, message, messages, open, request, useServer } from './store-bench.ts'
+
+useServer()
 
 describe('subscribing', () => {
   it('starts where it is told', async () => {

@@ -5,7 +5,9 @@ import { until } from '../../../../testing/until.ts'
 import { DatabaseUnreachableError, OutcomeUnknownError } from '../../src/errors.ts'
 import { openPostgres } from '../../src/stores/postgres/store.ts'
 import { functionsSchema } from './functions-schema.ts'
-import { ackAll, admin, claimLease, messages, open, payloads, quiet, request } from './store-bench.ts'
+import { ackAll, admin, claimLease, messages, open, payloads, quiet, request, useServer } from './store-bench.ts'
+
+useServer()
 
 describe('wake-ups', () => {
   it('reach only other processes of the namespace', async () => {
