@@ -21,9 +21,11 @@ export type CommandOptions = {
 
 export type Ended = { readonly code: number | null; readonly out: string; readonly err: string }
 
+/** With an allocator setting `start` does not begin once more with its own, which takes 0.1 seconds. */
 export const environmentOf = ({ database, environment }: CommandOptions): NodeJS.ProcessEnv => ({
   ...process.env,
   NODE_TEST_CONTEXT: undefined,
+  MALLOC_ARENA_MAX: '1',
   TIDEMARK_DATABASE: database,
   ...environment,
 })

@@ -31,7 +31,8 @@ describe('tidemark start', () => {
   it('runs the pipeline and serves it at the address it prints, until Ctrl-C', async () => {
     using folder = temporaryFolder()
     const args = ['start', '--data', folder.path, '--port', '0', '--json']
-    await using command = startTidemark(args, { environment: SETTINGS })
+    const environment = { ...SETTINGS, MALLOC_ARENA_MAX: undefined }
+    await using command = startTidemark(args, { environment })
     const address = await addressOf(command)
     assert.deepEqual(JSON.parse(command.out.split('\n')[0] ?? ''), { event: 'begun', runId: RUN_ID, url: address })
     assert.equal((await answer(address, '/api/v1/topics')).status, 200)
