@@ -1,4 +1,5 @@
 import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 
 type Report = { readonly handled: number; readonly again: boolean }
@@ -48,10 +49,9 @@ export class GroupProcess {
   async stop(): Promise<void> {
     const child = this.#child
     if (child === undefined || child.exitCode !== null || child.signalCode !== null) return
-    await new Promise(resolve => {
-      child.once('exit', resolve)
-      child.kill('SIGTERM')
-    })
+    const ended = Promise.all([once(child, 'exit'), once(child, 'disconnect')])
+    child.kill('SIGTERM')
+    await ended
     this.state = 'stopped'
   }
 

@@ -52,7 +52,12 @@ try {
   const published = publishOrders()
   await showKillAndRecovery()
   await published
-  if (!interrupted.signal.aborted) await screen.untilDrained(interrupted.signal)
+  if (!interrupted.signal.aborted) {
+    await screen.untilDrained(interrupted.signal)
+    // What they have processed is told by the processes, and their last words arrive before they have ended.
+    await Promise.all(groups.map(group => group.stop()))
+    await screen.conclude()
+  }
 } finally {
   await Promise.all(groups.map(group => group.stop()))
   await screen.close()

@@ -32,25 +32,19 @@ export class Screen {
     if (!this.#live) console.log(line)
   }
 
-  /** Waits until every group has settled everything, then says what happened. */
+  /** Waits until every group has settled everything. */
   async untilDrained(signal: AbortSignal): Promise<void> {
     for (;;) {
-      const { messagesPublished, groups } = await this.#tm.admin.describeTopic('orders')
+      const { groups } = await this.#tm.admin.describeTopic('orders')
       const open = groups.reduce((sum, group) => sum + group.backlog + group.inFlight + group.retries, 0)
-      if (open === 0 || signal.aborted) return this.#conclude(messagesPublished, groups)
+      if (open === 0 || signal.aborted) return
       await delay(50, undefined, { signal }).catch(() => undefined)
     }
   }
 
-  async close(): Promise<void> {
-    clearInterval(this.#timer)
-    await this.#drawing
-    if (!this.#live) return
-    await this.#draw()
-    console.log(`\n${this.#events.at(-1)?.trim() ?? ''}`)
-  }
-
-  #conclude(published: number, groups: readonly GroupDescription[]): void {
+  /** Says what happened, once nobody works any more. */
+  async conclude(): Promise<void> {
+    const { messagesPublished: published, groups } = await this.#tm.admin.describeTopic('orders')
     const dead = groups.reduce((sum, group) => sum + group.deadLetters, 0)
     this.ok = dead === 0 && this.#groups.every(group => group.handled.size === published)
     const again = this.#groups.map(group => `${group.name} ${group.again}`).join(', ')
@@ -59,6 +53,14 @@ export class Screen {
         ? `all ${published} messages were processed by all ${groups.length} groups; none is lost (processed again after a failure or the kill: ${again})`
         : `${published} messages published, ${this.#groups.map(group => `${group.name} processed ${group.handled.size}`).join(', ')}, ${dead} dead letters`,
     )
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#timer)
+    await this.#drawing
+    if (!this.#live) return
+    await this.#draw()
+    console.log(`\n${this.#events.at(-1)?.trim() ?? ''}`)
   }
 
   #refresh(): void {
