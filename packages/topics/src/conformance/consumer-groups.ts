@@ -118,7 +118,8 @@ export function consumerGroups({ stores, shared }: ConformanceStores): void {
             received += count
           })
           await group.start()
-          await until(() => received === 5 && running === 1, { what: 'all to come again' })
+          // Or more of them: a claim that was under way at the stop may have returned some, which were then released.
+          await until(() => received >= 5 && running === 1, { what: 'all to come again' })
           hung.open()
           for (let turn = 0; turn < 3; turn++) await new Promise(resolve => setImmediate(resolve))
           held.open()

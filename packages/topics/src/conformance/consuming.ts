@@ -3,7 +3,7 @@ import { until } from './until.ts'
 
 /** The next message of a reader that must have one. */
 export async function receive<T>(reader: Reader<T>): Promise<Delivery<T>> {
-  const delivery = await reader.poll('10s')
+  const delivery = await reader.poll('60s')
   if (delivery === null) throw new Error(`The reader of ${reader.topic} got nothing`)
   return delivery
 }
@@ -15,7 +15,7 @@ export async function soon<T>(promise: Promise<T>, what: string): Promise<T> {
     settled.yet = true
   }
   promise.then(note, note)
-  await until(() => settled.yet, { timeout: 10_000, what })
+  await until(() => settled.yet, { what })
   return await promise
 }
 

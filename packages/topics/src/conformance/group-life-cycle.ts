@@ -312,7 +312,7 @@ export function groupLifeCycle({ stores, shared }: ConformanceStores): void {
         void group.stop({ timeout: 20 }).then(() => {
           stopped.yet = true
         })
-        await until(() => stopped.yet, { timeout: 5_000, what: 'the group to stop' })
+        await until(() => stopped.yet, { what: 'the group to stop' })
       })
     })
   }

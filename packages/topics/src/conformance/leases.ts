@@ -12,21 +12,22 @@ export function leases({ stores, shared }: ConformanceStores): void {
       it('gives a message to another when its lease has expired, at the next version', async () => {
         await using database = await store.fresh()
         const tm = await database.open()
-        await tm.configureTopic('work', { lease: '200ms' })
         await tm.publish('work', 'stuck')
-        const first = tm.reader('work', { consumer: 'first' })
+        // On a busy machine the first may lose its own claim, and claim the message again, before it has it in hand.
+        const first = tm.reader('work', { consumer: 'first', lease: '200ms' })
         const second = tm.reader('work', { consumer: 'second' })
         const takenOver = eventsOf(tm, 'taken-over')
         const held = await receive(first)
         const taken = await receive(second)
         assert.deepEqual([taken.payload, taken.messageId], ['stuck', held.messageId])
-        assert.deepEqual([taken.version, taken.attempt], [2, 2])
-        const { id, messageId } = held
-        const messages = [{ id, messageId, version: 1 }]
-        assert.deepEqual(takenOver, [{ topic: 'work', group: '', consumer: 'first', by: 'second', count: 1, messages }])
+        const { id, messageId, version } = held
+        assert.deepEqual([taken.version, taken.attempt], [version + 1, version + 1])
+        const messages = [{ id, messageId, version }]
+        const last = { topic: 'work', group: '', consumer: 'first', by: 'second', count: 1, messages }
+        assert.deepEqual(takenOver.at(-1), last)
         const { totals, topics } = tm.metrics()
-        assert.equal(totals.takenOver, 1)
-        assert.equal(topics.work?.groups['']?.totals.takenOver, 1)
+        assert.equal(totals.takenOver, version)
+        assert.equal(topics.work?.groups['']?.totals.takenOver, version)
       })
     })
   }

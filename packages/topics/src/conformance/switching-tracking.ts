@@ -18,8 +18,9 @@ export function switchingTracking({ secluded }: ConformanceStores): void {
         const work = await three(await Work.on(store, { tracking: 'offset' }))
         const got = new Map<string, number[]>(['email', 'analytics', 'inventory'].map(name => [name, []]))
         let isOver = false
+        let isPublished = false
         const consumers = [...got].map(async ([name, ids]) => {
-          while (!isOver) {
+          while (!isPublished) {
             const lease = await work.claim(name, 20)
             await turn()
             if (lease === null) continue
@@ -43,6 +44,8 @@ export function switchingTracking({ secluded }: ConformanceStores): void {
         }
         isOver = true
         await publisher
+        // Only now: whoever drains the topic before the publisher's last commit misses it.
+        isPublished = true
         await Promise.all(consumers)
         for (const ids of got.values()) {
           assert.equal(new Set(ids).size, ids.length)

@@ -20,7 +20,7 @@ type Truthy<T> = Exclude<T, undefined | null | false | 0 | 0n | ''>
  */
 export async function until<T>(
   condition: () => T | Promise<T>,
-  { timeout = 20_000, what }: UntilOptions,
+  { timeout = 60_000, what }: UntilOptions,
 ): Promise<Truthy<T>> {
   const expired = Promise.withResolvers<never>()
   const timer = setTimeout(() => {

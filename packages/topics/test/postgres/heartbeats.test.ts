@@ -108,19 +108,22 @@ describe('Concern 1: heartbeat write contention', () => {
       const { totals, latency } = tm.metrics()
       assert.ok(totals.heartbeats > latency.heartbeat.count * 5, 'they go together')
     }
-    const [table] = await until(
+    // The claims of before are among them: on a busy machine a page is full of versions that somebody may still need.
+    let share = ''
+    await until(
       async () => {
-        const rows = await database.execute({
+        const [table] = await database.execute({
           sqlite: '',
           postgres: `
             select n_tup_upd::int as updates, n_tup_hot_upd::int as hot from pg_stat_user_tables
             where schemaname = 'tidemark' and relname = 'subscription' and n_tup_upd > 300`,
         })
-        return rows.length > 0 && rows
+        if (table === undefined) return false
+        const { updates, hot } = table as { updates: number; hot: number }
+        share = `${hot} of ${updates}`
+        return hot > updates * 0.9
       },
-      { what: 'the statistics' },
+      { what: () => `nine of ten updates to touch no index, and not only ${share}` },
     )
-    const { updates, hot } = table as { updates: number; hot: number }
-    assert.ok(hot > updates * 0.9, `${hot} of ${updates} updates touched no index`)
   })
 })

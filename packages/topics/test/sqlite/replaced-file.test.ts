@@ -7,7 +7,7 @@ import { describe, it } from 'node:test'
 import { DatabaseMovedError, NamespaceGoneError, type OpenOptions, open, type Tidemark } from 'tidemark'
 import { temporaryFolder } from '../../../../testing/databases.ts'
 import { until } from '../../../../testing/until.ts'
-import { eventsOf, happened, range, soon } from '../../src/conformance/consuming.ts'
+import { eventsOf, groupOf, happened, range, soon } from '../../src/conformance/consuming.ts'
 import { SILENT } from '../conformance/stores.ts'
 
 const opened = (path: string, options: OpenOptions = {}): Promise<Tidemark> =>
@@ -103,6 +103,9 @@ for (const durability of ['full', 'process'] as const) {
         for (const round of [1, 2]) {
           await tm.publish('work', round)
           await until(() => handled.length === round, { what: 'the group to handle it' })
+          await until(async () => (await groupOf(tm, 'work')).inFlight === 0, {
+            what: 'the message to be acknowledged',
+          })
           away()
           await assert.rejects(tm.publish('work', 'never'), DatabaseMovedError)
           await assert.rejects(tm.publishBatch('work', ['never', 'never']), DatabaseMovedError)

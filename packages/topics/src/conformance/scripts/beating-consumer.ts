@@ -1,4 +1,7 @@
-/** A group with frequent heartbeats that prints what it receives, and settles what it holds when told to. */
+/**
+ * A group with frequent heartbeats that prints what it receives, and settles what it holds when told to. It also stops
+ * itself with SIGSTOP when told to: stopped from outside it may hold the lock of a SQLite file, and nobody else can write.
+ */
 import { open } from '../../index.ts'
 
 export type BeatingArguments = {
@@ -28,7 +31,11 @@ for (const event of ['group-resurrected', 'group-stopped', 'stale', 'taken-over'
 }
 await group.start({ from: 'beginning', heartbeat: { interval: 50, timeout: '5s', misses: 3 } })
 console.log('started')
-process.on('message', async (message: { release?: true; stop?: true }) => {
+process.on('message', async (message: { freeze?: true; release?: true; stop?: true }) => {
+  if (message.freeze) {
+    console.log('freezing')
+    process.kill(process.pid, 'SIGSTOP')
+  }
   if (message.release) {
     released = true
     for (const resolve of waiting.splice(0)) resolve()
