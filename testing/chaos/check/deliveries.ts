@@ -76,7 +76,8 @@ function checkDeadLetters(history: History, group: FinalGroup): Violation[] {
         key,
       })
       const found: Violation[] = []
-      if (letters.length > 1) found.push(violation(`is ${letters.length} dead letters`))
+      if (letters.length > 1 && !isRepeated(history, stories.get(messageId)))
+        found.push(violation(`is ${letters.length} dead letters`))
       if (attempts !== history.maxAttempts)
         found.push(violation(`is a dead letter after ${attempts} of ${history.maxAttempts} attempts`))
       if (isAcked(history, stories.get(messageId))) found.push(violation('was acknowledged and is a dead letter'))
@@ -91,4 +92,11 @@ function isAcked(history: History, story: Story | undefined): boolean {
     const span = { from, to: Number.POSITIVE_INFINITY }
     return !isRewound(history, story, span) && !isLost(history, story.topic, span)
   })
+}
+
+/** An operator rewound the group after the message had died: it may die again, and both letters stay. */
+function isRepeated(history: History, story: Story | undefined): boolean {
+  if (story === undefined) return false
+  const from = story.deliveries[0]?.at ?? 0
+  return isRewound(history, story, { from, to: story.deliveries.at(-1)?.at ?? from })
 }

@@ -15,6 +15,7 @@ export async function runGroups(
   await runWorker(async tm => {
     const ended = new AbortController()
     tm.on('namespace-gone', ({ error }) => ended.abort(error))
+    tm.on('group-stopped', ({ reason }) => reason && ended.abort(reason))
     const running = await Promise.all(groups.map(each => startPatiently(tm, each)))
     while (!stopping.signal.aborted && !ended.signal.aborted) await pause(50)
     ended.signal.throwIfAborted()

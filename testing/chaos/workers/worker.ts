@@ -10,7 +10,9 @@ import {
   NamespaceGoneError,
   OutcomeUnknownError,
   open,
+  SubscriptionGoneError,
   type Tidemark,
+  TopicNotFoundError,
 } from 'tidemark'
 import { SeededRandom } from '../../seeded-random.ts'
 import { Journal, type Phase } from '../journal.ts'
@@ -60,13 +62,17 @@ export async function runWorker(work: (tm: Tidemark) => Promise<void>): Promise<
     try {
       await work(tm)
     } catch (error) {
-      // The namespace was dropped or its file replaced: a program opens the new one.
-      if (!(error instanceof NamespaceGoneError)) throw error
+      if (!isGone(error)) throw error
     } finally {
       await tm.close({ timeout: '5s' })
     }
   }
   process.disconnect()
+}
+
+/** The namespace was dropped or replaced, or the creation of a topic or group was lost: a program opens it anew. */
+function isGone(error: unknown): boolean {
+  return [NamespaceGoneError, TopicNotFoundError, SubscriptionGoneError].some(kind => error instanceof kind)
 }
 
 async function openPatiently(): Promise<Tidemark | undefined> {
