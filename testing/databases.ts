@@ -28,10 +28,17 @@ export async function migratedDatabase(privateUrl?: string): Promise<FreshDataba
 
 async function createDatabase(server: string, template: string): Promise<FreshDatabase> {
   const name = `tidemark_test_${randomBytes(8).toString('hex')}`
-  await onServer(server, `create database ${name} template ${template} strategy file_copy`)
+  const create = `create database ${name} template ${template}`
+  // PostgreSQL 14 does not know the word, and has no other way to copy than this one.
+  await onServer(server, `${create} strategy file_copy`).catch(async error => {
+    if (error.code !== UNKNOWN_OPTION) throw error
+    await onServer(server, create)
+  })
   const drop = () => onServer(server, `drop database if exists ${name} with (force)`)
   return { url: withDatabase(server, name), name, drop, [Symbol.asyncDispose]: drop }
 }
+
+const UNKNOWN_OPTION = '42601'
 
 const connections = new Map<string, Pool>()
 

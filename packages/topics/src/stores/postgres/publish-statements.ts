@@ -58,7 +58,9 @@ export function checkedText(
   patience = '',
 ): string {
   const { dedupeWindowMs } = topic.config
-  const window = dedupeWindowMs === null ? 'null::interval' : `interval '${Math.floor(dedupeWindowMs)} milliseconds'`
+  // PostgreSQL 14 reads no more than 2^31 milliseconds, 25 days, from the text of an interval.
+  const window =
+    dedupeWindowMs === null ? 'null::interval' : `(${Math.floor(dedupeWindowMs)} * interval '1 millisecond')`
   const text = CHECKED.replace('{given}', given)
     .replace('{salt}', salt)
     .replace('{patience}', patience)
