@@ -50,8 +50,9 @@ function selected(words: readonly string[]): Listed[] {
   return all.filter(({ name, area, file }) => words.some(word => [name, area, file].some(text => text.includes(word))))
 }
 
-const described = ({ name, file, tests, only }: Listed): string =>
-  `${name}\n    ${file}\n    ${tests.join(' ')}${only ? ` (${only})` : ''}`
+function described({ name, file, tests, only }: Listed): string {
+  return `${name}\n    ${file}\n    ${tests.join(' ')}${only ? ` (${only})` : ''}`
+}
 
 async function tryAll(mutants: readonly Listed[], asked: Asked): Promise<number> {
   const path = asked.json ?? join(import.meta.dirname, 'results.json')

@@ -196,7 +196,7 @@ const maintenance: Mutant[] = [
     file: `${TOPICS}/maintenance/maintenance.ts`,
     find: 'await this.#store.jobs.unlock(job.name, token, { error: `${name}: ${message}` }).catch(() => undefined)',
     replace: 'void [name, message]',
-    tests: ['conformance/maintenance'],
+    tests: ['unit/jobs'],
   },
   {
     name: 'one failing topic stops the clean-up of the others',

@@ -10,6 +10,8 @@ import {
   type TidemarkError,
   TopicNotFoundError,
 } from '../../src/errors.ts'
+import type { ClockWatch } from '../../src/maintenance/clock-watch.ts'
+import { Maintenance } from '../../src/maintenance/maintenance.ts'
 import { MessageCleanUp } from '../../src/maintenance/message-clean-up.ts'
 import { SubscriptionCleanUp } from '../../src/maintenance/subscription-clean-up.ts'
 import { Instrumentation } from '../../src/observe/instrumentation.ts'
@@ -39,6 +41,26 @@ describe('the clean-up of messages', () => {
     })
     assert.deepEqual(await job.run(CONTEXT), { removed: 5, partitionsDropped: 0, lost: 0, failed: 1 })
     assert.deepEqual(errors, ['broken'])
+  })
+})
+
+describe('a job that fails', () => {
+  it('gives up its lock, with the reason', async () => {
+    const unlocked: unknown[] = []
+    const jobs = {
+      lock: async () => true,
+      unlock: async (_: string, __: string, result: unknown) => void unlocked.push(result),
+    }
+    const job = {
+      name: 'messages',
+      goesByAge: false,
+      everyMs: 1,
+      run: () => Promise.reject(new RangeError('no')),
+    } as const
+    const store = { jobs } as unknown as Store
+    const maintenance = new Maintenance(store, new Instrumentation(SILENT), {} as ClockWatch, [job])
+    await assert.rejects(maintenance.runOnce('messages'), RangeError)
+    assert.deepEqual(unlocked, [{ error: 'RangeError: no' }])
   })
 })
 
