@@ -134,7 +134,7 @@ begin
     select * into s from tidemark.subscription as x where x.id = b.subscription_id;
     continue when s.status = 'CANCELLED' or s.bit is null;
     update tidemark.backfill as x set token = own where x.subscription_id = s.id and x.status = 'RUNNING';
-    while exists (select from tidemark_fn.backfill_batch(s.id, own, 100000, 60000)) loop
+    while exists (select from tidemark_fn.backfill_batch(s.id, own, 100000, 60000, false)) loop
     end loop;
     while (select x.more from tidemark_fn.take_backfilled(s, null, 100000) as x) loop
     end loop;
