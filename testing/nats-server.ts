@@ -61,7 +61,7 @@ export async function startNats({ nodes = 1, ...options }: NatsOptions = {}): Pr
 
 type Place = { readonly name: string; readonly port: number; readonly route: number; readonly monitor: number }
 
-export class NatsNode {
+class NatsNode {
   readonly name: string
   readonly port: number
   readonly #program: string

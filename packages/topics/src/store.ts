@@ -29,6 +29,7 @@ export type {
 export type { StoreAddress, StoreEngine, StoreSettings } from './stores/engine.ts'
 export type { FailedAttempt, FailureRecord } from './stores/failure-record.ts'
 export type { Finding } from './stores/finding.ts'
+export { type ReportedActivity, type SummedActivity, sumActivity } from './stores/group-activity.ts'
 export type {
   ConsumerActivity,
   ConsumerRecord,
@@ -93,8 +94,10 @@ export type {
   TailPage,
 } from './stores/log.ts'
 export { type MessageStateRecord, MOST_LETTERS_SEEN } from './stores/message-states.ts'
+export { NamespaceGuard } from './stores/namespace-guard.ts'
 export type { Diagnosis, Operator, SchemaVersions } from './stores/operator.ts'
 export { pieceAt, pieceCount } from './stores/pieces.ts'
+export { type MinuteCounts, ratePerSecond } from './stores/rate.ts'
 export { registerStore } from './stores/registry.ts'
 export type { RepairReport } from './stores/repair-report.ts'
 export { startOf } from './stores/start.ts'

@@ -20,8 +20,9 @@ export type ConformanceStore = {
  * - `operator`: `migrate()`, `repair()`, `schemaVersions()` and `diagnose()`
  * - `concurrent transactions`: several transactions publish at once, and commit in any order
  * - `exact counts`: ids without gaps, so that the number of messages is exact at any time
+ * - `dense ids`: ids begin at 1 and grow by one, apart from gaps that rolled-back transactions leave
  */
-export type Ability = 'tracking' | 'operator' | 'concurrent transactions' | 'exact counts'
+export type Ability = 'tracking' | 'operator' | 'concurrent transactions' | 'exact counts' | 'dense ids'
 
 /** A database under test. Disposing it closes what the test has opened, and removes the database. */
 export type ConformanceDatabase = AsyncDisposable &

@@ -120,7 +120,7 @@ export function positions({ stores, shared }: ConformanceStores): void {
           await tm.configureTopic('events', { semantics: 'pub-sub' })
           const [ref] = await tm.publishBatch('events', [1])
           await tm.publish('other', 1, { messageId: 'of another topic' })
-          const next = ref?.messageId.replace(/1$/, '2') ?? ''
+          const next = ref?.messageId.replace(/.$/, digit => (digit === '2' ? '3' : '2')) ?? ''
           for (const messageId of ['unknown', randomUUID(), next, 'of another topic']) {
             await assert.rejects(
               tm.reader('events', { group: 'g', from: { messageId } }).receive(),

@@ -59,12 +59,13 @@ export function stats({ stores, shared }: ConformanceStores): void {
           const [busy, done, behind] = ['busy', 'done', 'behind'].map(group => tm.reader('events', { group }))
           assert.ok(busy && done && behind)
           await Promise.all([busy.ready(), done.ready(), behind.ready()])
-          await tm.publishBatch('events', range(1, 10))
+          const published = await tm.publishBatch('events', range(1, 10))
+          const id = (n: number): number => published[n - 1]?.id ?? 0
           await consume(done, 10)
           await consume(busy, 3)
           await receive(busy)
           const { events } = (await tm.admin.stats({ maxAge: 0 })).topics
-          assert.deepEqual([events?.firstId, events?.lastId, events?.retained], [1, 10, 10])
+          assert.deepEqual([events?.firstId, events?.lastId, events?.retained], [id(1), id(10), 10])
           assert.ok(events && events.bytes >= 10 && events.oldestAt !== null)
           const [first] = (await tm.admin.browse('events', { limit: 1 })).messages
           assert.equal(events.oldestAt.getTime(), first?.createdAt.getTime())
@@ -73,12 +74,12 @@ export function stats({ stores, shared }: ConformanceStores): void {
             groups.map(([group, { cursor }]) => [group, cursor]),
             [
               ['behind', 0],
-              ['busy', 4],
-              ['done', 10],
+              ['busy', id(4)],
+              ['done', id(10)],
             ],
           )
           // On PostgreSQL it stays behind where another transaction of the server was open when the messages were read.
-          const settled = [0, 3, 10]
+          const settled = [id(1) - 1, id(3), id(10)]
           assert.ok(
             groups.every(([, { watermark }], index) => watermark <= (settled[index] ?? 0)),
             JSON.stringify(groups),

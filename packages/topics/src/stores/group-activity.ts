@@ -3,14 +3,28 @@ import type { ClaimConflicts } from '../observe/metrics/scope.ts'
 
 /** What one process has reported about a group. */
 export type ReportedActivity = {
+  /** Claims within the last minute. */
   readonly claims: number
+  /** Claims that had to wait for another one. */
   readonly claim_conflicts: number
+  /** Handler durations. */
   readonly handler: SparseHistogram
 }
 
-export type SummedActivity = { readonly handler: Percentiles; readonly claimConflicts: ClaimConflicts }
+/** Activity of a group. */
+export type SummedActivity = {
+  /** Handler durations in milliseconds. */
+  readonly handler: Percentiles
+  /** Claims that had to wait for another one. */
+  readonly claimConflicts: ClaimConflicts
+}
 
-/** Activity of all processes together. */
+/**
+ * Activity of all processes together.
+ *
+ * @example
+ * const { handler, claimConflicts } = sumActivity([])
+ */
 export function sumActivity(reported: readonly ReportedActivity[]): SummedActivity {
   // Of many thousand groups, most have no process: a histogram for each was a tenth of reading them.
   if (reported.length === 0) return NONE

@@ -3,6 +3,10 @@ import type { NamespaceGoneError } from '../errors.ts'
 /**
  * Whether the namespace that a store was opened on still exists. Once it is gone it stays gone, whatever is there
  * later.
+ *
+ * @example
+ * const guard = new NamespaceGuard()
+ * guard.assertThere()
  */
 export class NamespaceGuard {
   readonly #listeners = new Set<(error: NamespaceGoneError) => void>()
@@ -21,6 +25,7 @@ export class NamespaceGuard {
     return error
   }
 
+  /** Calls the listener once, when the namespace turns out to be gone. */
   onGone(listener: (error: NamespaceGoneError) => void): void {
     this.#listeners.add(listener)
   }

@@ -1,0 +1,176 @@
+import type { ClaimRecord, LeaseHolder, Leases, RetryRecord, TopicRecord } from 'tidemark/store'
+import { Slots } from './group/bitmap.ts'
+import { type GroupDocument, type LiveLease, liveLeases, type Retry } from './group/document.ts'
+import { heldBy } from './group/expiry.ts'
+import { formatToken, parseToken } from './group/token.ts'
+import { type Namespace, parsed } from './namespace.ts'
+import { topicKey } from './nats/names.ts'
+import { orGone } from './refusals.ts'
+import { GroupGone, type Steward } from './steward.ts'
+import type { TopicDocument } from './topic-document.ts'
+import type { TopicStore } from './topic-store.ts'
+
+/** What operators see of leases and retries. */
+export function jetStreamClaims(
+  ns: Namespace,
+  topics: TopicStore,
+  steward: Steward,
+): Pick<Leases, 'list' | 'holders' | 'release' | 'retries'> {
+  return {
+    list: async (topic, { subscriptionId, consumer, after, limit, named }) => {
+      const { value } = await topics.read(topic)
+      const groups = (await topics.groups(value)).map(group => group.value)
+      const all = groups
+        .filter(({ id }) => subscriptionId === undefined || id === subscriptionId)
+        .flatMap(group => liveLeases(group).map(each => ({ ...each, group, token: tokenOf(group, each) })))
+        .filter(({ lease }) => consumer === undefined || lease.consumer === consumer)
+        .filter(
+          ({ lease, token }) => after === undefined || compare(placeOf(lease), token, after.place, after.token) > 0,
+        )
+        .toSorted((a, b) => compare(placeOf(a.lease), a.token, placeOf(b.lease), b.token))
+      return await Promise.all(all.slice(0, limit).map(each => toClaim(ns, value, each, named)))
+    },
+    holders: async (topic, subscription) => {
+      const ref = { topic: { id: topic.id, uid: topic.uid }, id: subscription.id }
+      const { value } = await orGone(topic, subscription, steward.read(ref))
+      return holdersOf(value)
+    },
+    release: async (topic, token) => {
+      const id = parseToken(token)?.subscription
+      const { value } = await topics.read(topic)
+      if (id === undefined || value.groups[id] === undefined) return undefined
+      const op = { kind: 'release', token, maxAttempts: topic.config.maxAttempts } as const
+      const ref = { topic: { id: topic.id, uid: topic.uid }, id }
+      try {
+        return (await steward.change<'release'>(ref, op)) ?? undefined
+      } catch (error) {
+        if (error instanceof GroupGone) return undefined
+        throw error
+      }
+    },
+    retries: async (topic, subscription, { after, limit, maxBytes = Number.MAX_SAFE_INTEGER }) => {
+      const ref = { topic: { id: topic.id, uid: topic.uid }, id: subscription.id }
+      const { value } = await orGone(topic, subscription, steward.read(ref))
+      const all = (await allRetries(ns, topic, value)).filter(({ id }) => id > after).toSorted((a, b) => a.id - b.id)
+      const records: RetryRecord[] = []
+      let bytes = 0
+      for (const retry of all.slice(0, limit)) {
+        const record = await toRetryRecord(ns, topic, retry)
+        bytes += JSON.stringify(retry.history).length + (record.key?.length ?? 0)
+        if (records.length > 0 && bytes > maxBytes) break
+        records.push(record)
+      }
+      return records
+    },
+  }
+}
+
+type Found = {
+  readonly number: number
+  readonly lease: LiveLease
+  readonly group: GroupDocument
+  readonly token: string
+}
+
+const tokenOf = (
+  { id }: GroupDocument,
+  { number, lease }: { readonly number: number; readonly lease: LiveLease },
+): string => formatToken({ subscription: id, number, size: lease.size, nonce: lease.nonce })
+
+const placeOf = ({ claimedAt }: LiveLease): string => String(claimedAt).padStart(15, '0')
+
+function compare(place: string, token: string, otherPlace: string, otherToken: string): number {
+  if (place !== otherPlace) return place < otherPlace ? -1 : 1
+  return token === otherToken ? 0 : token < otherToken ? -1 : 1
+}
+
+async function toClaim(
+  ns: Namespace,
+  topic: TopicDocument,
+  { lease, group, token }: Found,
+  most: number,
+): Promise<ClaimRecord> {
+  const open = await unsettled(ns, topic, group, lease)
+  const ids = open.map(({ id }) => id)
+  const first = open.slice(0, most)
+  const messages = await ns.reader(topic).messages(first.map(({ id }) => id))
+  return {
+    token,
+    group: group.group,
+    consumer: lease.consumer,
+    size: lease.size,
+    claimedAt: lease.claimedAt,
+    deadline: lease.deadline,
+    place: placeOf(lease),
+    unsettled: open.length,
+    firstId: ids.length === 0 ? null : Math.min(...ids),
+    lastId: ids.length === 0 ? null : Math.max(...ids),
+    messages: first.map(({ id, version, attempts }, place) => ({
+      id,
+      salt: messages[place]?.salt ?? null,
+      messageId: messages[place]?.messageId ?? null,
+      version,
+      attempt: attempts,
+    })),
+  }
+}
+
+/** Unsettled messages of a live lease. */
+export async function unsettled(
+  ns: Namespace,
+  topic: Pick<TopicDocument, 'id' | 'uid'>,
+  group: GroupDocument,
+  lease: LiveLease,
+): Promise<readonly Retry[]> {
+  const page = lease.page === undefined ? [] : await readPage(ns, topic, group, lease.page)
+  const slots = new Slots(lease.settled, lease.size)
+  return heldBy({ page: () => page }, lease).filter((_, slot) => !slots.has(slot))
+}
+
+export async function allRetries(
+  ns: Namespace,
+  topic: Pick<TopicDocument, 'id' | 'uid'>,
+  group: GroupDocument,
+): Promise<readonly Retry[]> {
+  const pages = await Promise.all(group.pages.map(({ page }) => readPage(ns, topic, group, page)))
+  return [...group.retries, ...pages.flat()]
+}
+
+/** A page that was dropped since the document was read is empty. */
+async function readPage(
+  ns: Namespace,
+  topic: Pick<TopicDocument, 'id' | 'uid'>,
+  group: GroupDocument,
+  page: number,
+): Promise<readonly Retry[]> {
+  const key = topicKey(topic)
+  const stored = await ns.client.last(ns.names.groupStream(key), ns.names.page(key, group.id, page))
+  return parsed<Retry[]>(stored)?.value ?? []
+}
+
+function holdersOf(group: GroupDocument): LeaseHolder[] {
+  const byConsumer = Map.groupBy(Object.values(group.leases), ({ consumer }) => consumer)
+  return [...byConsumer]
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
+    .map(([consumer, held]) => {
+      const deadlines = held.flatMap(({ deadline }) => deadline ?? [])
+      const inFlight = held.reduce((sum, { size, settled }) => sum + size - new Slots(settled, size).count, 0)
+      return { consumer, inFlight, until: deadlines.length === 0 ? null : Math.min(...deadlines) }
+    })
+}
+
+async function toRetryRecord(ns: Namespace, topic: TopicRecord, retry: Retry): Promise<RetryRecord> {
+  const message = await ns.reader(topic).message(retry.id)
+  return {
+    id: retry.id,
+    salt: message?.salt ?? null,
+    messageId: message?.messageId ?? null,
+    key: message?.key ?? null,
+    type: message?.type ?? null,
+    createdAt: message?.createdAt ?? null,
+    attempts: retry.attempts,
+    dueAt: retry.due,
+    suspect: retry.suspect,
+    history: retry.history,
+  }
+}

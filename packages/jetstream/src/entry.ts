@@ -1,0 +1,118 @@
+/**
+ * An entry of the log holds the messages of one publish, at most 1024:
+ *
+ *     u8 version, u8 flags, u16 count, f64 salt, count × u32 end, records
+ *
+ * A message's id is the sequence of its entry times 1024, plus its place in the entry. A record of a plain entry is the
+ * JSON text alone; otherwise it begins with a byte that tells which fields follow, each with its length.
+ */
+import type { OutgoingMessage, RawMessage } from 'tidemark/store'
+
+export const MOST_RECORDS = 1_024
+const VERSION = 1
+const HEAD = 12
+const PLAIN = 1
+/** Bits of a record's first byte. The payload is text unless IS_BYTES is set. */
+const FIELDS = ['key', 'type', 'headers', 'messageId'] as const
+const IS_BYTES = 16
+
+export const idOf = (seq: number, place: number): number => seq * MOST_RECORDS + place
+export const seqOf = (id: number): number => Math.floor(id / MOST_RECORDS)
+export const placeOf = (id: number): number => id % MOST_RECORDS
+/** Above every message of the entry. */
+export const endOf = (seq: number): number => idOf(seq, MOST_RECORDS - 1)
+
+export function encodeRecord(message: OutgoingMessage, isPlain: boolean): Buffer {
+  const payload = typeof message.payload === 'string' ? Buffer.from(message.payload) : message.payload
+  if (isPlain) return Buffer.from(payload.buffer, payload.byteOffset, payload.length)
+  let flags = typeof message.payload === 'string' ? 0 : IS_BYTES
+  const parts: Uint8Array[] = []
+  for (const [bit, field] of FIELDS.entries()) {
+    const value = message[field]
+    if (value === null) continue
+    flags |= 1 << bit
+    const bytes = Buffer.from(value)
+    const length = Buffer.allocUnsafe(4)
+    length.writeUInt32LE(bytes.length)
+    parts.push(length, bytes)
+  }
+  return Buffer.concat([Uint8Array.of(flags), ...parts, payload])
+}
+
+export const isPlainMessage = ({ key, type, headers, messageId, payload }: OutgoingMessage): boolean =>
+  key === null && type === null && headers === null && messageId === null && typeof payload === 'string'
+
+/** An empty entry marks a place in the log. */
+export function encodeEntry(records: readonly Buffer[], isPlain: boolean, salt: number): Buffer {
+  const head = Buffer.allocUnsafe(HEAD + 4 * records.length)
+  head.writeUInt8(VERSION, 0)
+  head.writeUInt8(isPlain ? PLAIN : 0, 1)
+  head.writeUInt16LE(records.length, 2)
+  head.writeDoubleLE(salt, 4)
+  let end = 0
+  for (const [place, record] of records.entries()) {
+    end += record.length
+    head.writeUInt32LE(end, HEAD + 4 * place)
+  }
+  return Buffer.concat([head, ...records])
+}
+
+/** Bytes that an entry of this many records has besides them. */
+export const entryOverhead = (count: number): number => HEAD + 4 * count
+
+/** An entry as it was read. Its messages are decoded once, when they are first needed. */
+export class Entry {
+  readonly seq: number
+  readonly at: number
+  readonly bytes: number
+  readonly count: number
+  readonly salt: number
+  readonly #data: Buffer
+  readonly #messages: (RawMessage | undefined)[]
+
+  constructor({ seq, at, data }: { readonly seq: number; readonly at: number; readonly data: Uint8Array }) {
+    this.seq = seq
+    this.at = at
+    this.bytes = data.length
+    this.#data = Buffer.from(data.buffer, data.byteOffset, data.length)
+    this.count = this.#data.readUInt16LE(2)
+    this.salt = this.#data.readDoubleLE(4)
+    this.#messages = new Array<RawMessage | undefined>(this.count)
+  }
+
+  /** Bytes of a record: its payload and, if it has more fields, those. */
+  sizeOf(place: number): number {
+    return this.#end(place) - this.#end(place - 1)
+  }
+
+  message(place: number): RawMessage | undefined {
+    if (place < 0 || place >= this.count) return undefined
+    this.#messages[place] ??= this.#decode(place)
+    return this.#messages[place]
+  }
+
+  #end(place: number): number {
+    return place < 0 ? 0 : this.#data.readUInt32LE(HEAD + 4 * place)
+  }
+
+  #decode(place: number): RawMessage {
+    const records = HEAD + 4 * this.count
+    let at = records + this.#end(place - 1)
+    const end = records + this.#end(place)
+    const { seq, salt, at: createdAt } = this
+    const common = { id: idOf(seq, place), salt, createdAt }
+    const none = { key: null, type: null, headers: null, messageId: null }
+    if (this.#data.readUInt8(1) & PLAIN) return { ...common, ...none, payload: this.#data.toString('utf8', at, end) }
+    const flags = this.#data.readUInt8(at++)
+    const fields: Record<(typeof FIELDS)[number], string | null> = none
+    for (const [bit, field] of FIELDS.entries()) {
+      if (!(flags & (1 << bit))) continue
+      const length = this.#data.readUInt32LE(at)
+      fields[field] = this.#data.toString('utf8', at + 4, at + 4 + length)
+      at += 4 + length
+    }
+    const payload =
+      flags & IS_BYTES ? Uint8Array.from(this.#data.subarray(at, end)) : this.#data.toString('utf8', at, end)
+    return { ...common, ...fields, payload }
+  }
+}

@@ -1,0 +1,215 @@
+import type { RawMessage } from 'tidemark/store'
+import { Entry, placeOf, seqOf } from './entry.ts'
+import { type Client, pause } from './nats/client.ts'
+
+/** Entries per request, and about as many bytes. */
+const MOST_ENTRIES = 256
+const MOST_BYTES = 4 * 1024 ** 2
+/** A replica may lag behind what this process knows to be stored. */
+const LAG_PAUSES_MS = [5, 20, 50]
+
+/**
+ * Reads the log of a topic. It keeps a window of consecutive entries, bounded in bytes, that the groups of this process
+ * share: entries are immutable, so what one group has read serves the others.
+ */
+export class LogReader {
+  readonly #client: Client
+  readonly #stream: string
+  readonly #subject: string
+  readonly #maxBytes: number
+  /** All entries from the sequence `#from` to the last one of them. */
+  #window: Entry[] = []
+  #from = 0
+  #bytes = 0
+  #meanBytes = 4_096
+  #meanCount = 1
+  #known = 0
+  /** Entry that this process has published. */
+  #published = 0
+  /** Single entries that were read for retries. */
+  readonly #single = new Map<number, Entry>()
+  /** Entries up to a sequence count as older by so many milliseconds. */
+  aged: readonly (readonly [upTo: number, ms: number])[] = []
+
+  constructor(client: Client, stream: string, subject: string, maxBytes: number) {
+    this.#client = client
+    this.#stream = stream
+    this.#subject = subject
+    this.#maxBytes = Math.max(maxBytes, MOST_BYTES)
+  }
+
+  /** The log is known to have an entry with this sequence. */
+  knows(seq: number): void {
+    this.#known = Math.max(this.#known, seq)
+  }
+
+  /** This process has stored an entry with this sequence. */
+  published(seq: number): void {
+    this.knows(seq)
+    this.#published = Math.max(this.#published, seq)
+  }
+
+  get knownSeq(): number {
+    return this.#known
+  }
+
+  /** Entries from a sequence on with so many messages, if the window has them. */
+  peek(seq: number, messages: number): Entry[] | undefined {
+    if (seq < this.#from || this.#window.length === 0) return undefined
+    const found: Entry[] = []
+    let count = 0
+    for (let at = lowerBound(this.#window, seq); at < this.#window.length && count < messages; at++) {
+      const entry = this.#window[at]
+      if (entry === undefined) break
+      found.push(entry)
+      count += entry.count
+    }
+    return count >= messages ? found : undefined
+  }
+
+  /** Entries from a sequence on with so many messages, or all there are. */
+  async from(seq: number, messages: number): Promise<Entry[]> {
+    const found: Entry[] = []
+    let next = Math.max(1, seq)
+    let count = 0
+    for (let lag = 0; count < messages; ) {
+      const cached = this.#cachedFrom(next)
+      const page = cached.length > 0 ? cached : await this.#fetch(next, messages - count)
+      for (const entry of page) {
+        if (count >= messages) break
+        found.push(entry)
+        count += entry.count
+        next = entry.seq + 1
+      }
+      if (page.length > 0) continue
+      const pauseMs = next <= this.#published ? LAG_PAUSES_MS[lag++] : undefined
+      if (pauseMs === undefined) break
+      await pause(pauseMs)
+    }
+    return found
+  }
+
+  /** Walks through the log in steps, without keeping what it reads. */
+  async *walk(seq: number): AsyncGenerator<Entry> {
+    let next = Math.max(1, seq)
+    for (;;) {
+      const page = await this.#request({ seq: next }, MOST_ENTRIES)
+      yield* page
+      const last = page.at(-1)
+      if (last === undefined) return
+      next = last.seq + 1
+    }
+  }
+
+  /** The first entry at or after a time; undefined: there is none. */
+  async since(time: number): Promise<Entry | undefined> {
+    if (this.aged.length > 0) {
+      for await (const entry of this.walk(1)) if (entry.count > 0 && entry.at >= time) return entry
+      return undefined
+    }
+    const page = await this.#request({ start_time: new Date(Math.max(0, time)).toISOString() }, 16)
+    const first = page.find(entry => entry.count > 0)
+    if (first !== undefined || page.length === 0) return first
+    for await (const entry of this.walk((page.at(-1)?.seq ?? 0) + 1)) if (entry.count > 0) return entry
+    return undefined
+  }
+
+  async entry(seq: number): Promise<Entry | undefined> {
+    const known = this.#find(seq)
+    if (known !== undefined) return known
+    const stored = await this.#client.at(this.#stream, seq)
+    if (stored === null || stored.subject !== this.#subject) return undefined
+    const entry = this.#toEntry(stored)
+    this.#single.set(seq, entry)
+    if (this.#single.size > MOST_ENTRIES) this.#single.delete(this.#single.keys().next().value ?? 0)
+    return entry
+  }
+
+  async message(id: number): Promise<RawMessage | undefined> {
+    return (await this.entry(seqOf(id)))?.message(placeOf(id))
+  }
+
+  /** A message that is at hand; null: it has to be read. */
+  peekMessage(id: number): RawMessage | undefined | null {
+    const entry = this.#find(seqOf(id))
+    return entry === undefined ? null : entry.message(placeOf(id))
+  }
+
+  /** Messages with these ids, as far as the log has them. */
+  async messages(ids: readonly number[]): Promise<(RawMessage | undefined)[]> {
+    return await Promise.all(ids.map(id => this.message(id)))
+  }
+
+  clear(): void {
+    this.#window = []
+    this.#from = 0
+    this.#bytes = 0
+    this.#single.clear()
+  }
+
+  #find(seq: number): Entry | undefined {
+    const at = lowerBound(this.#window, seq)
+    const entry = this.#window[at]
+    return entry?.seq === seq ? entry : this.#single.get(seq)
+  }
+
+  #cachedFrom(seq: number): Entry[] {
+    return seq < this.#from ? [] : this.#window.slice(lowerBound(this.#window, seq))
+  }
+
+  async #fetch(seq: number, messages: number): Promise<Entry[]> {
+    const wanted = Math.min(messages / this.#meanCount + 1, MOST_BYTES / this.#meanBytes)
+    const page = await this.#request({ seq }, Math.max(1, Math.min(MOST_ENTRIES, Math.ceil(wanted))))
+    if (page.length > 0) this.#keep(seq, page)
+    return page
+  }
+
+  async #request(start: { readonly seq: number } | { readonly start_time: string }, batch: number): Promise<Entry[]> {
+    const found = await this.#client.batch(this.#stream, { ...start, next_by_subj: this.#subject, batch })
+    const page = found.map(each => this.#toEntry(each))
+    this.knows(page.at(-1)?.seq ?? 0)
+    for (const { bytes, count } of page) {
+      this.#meanBytes = this.#meanBytes * 0.9 + bytes * 0.1
+      this.#meanCount = Math.max(1, this.#meanCount * 0.9 + count * 0.1)
+    }
+    return page
+  }
+
+  #toEntry({ seq, at, data }: { readonly seq: number; readonly at: number; readonly data: Uint8Array }): Entry {
+    const older = this.aged.reduce((sum, [upTo, ms]) => (seq <= upTo ? sum + ms : sum), 0)
+    return new Entry({ seq, at: at - older, data })
+  }
+
+  /** Continues the window, or begins a new one there. */
+  #keep(seq: number, page: readonly Entry[]): void {
+    const last = this.#window.at(-1)
+    const continues = last !== undefined && seq >= this.#from && seq <= last.seq + 1
+    if (!continues) {
+      this.#window = []
+      this.#bytes = 0
+      this.#from = seq
+    }
+    for (const entry of page) {
+      if (entry.seq <= (this.#window.at(-1)?.seq ?? 0)) continue
+      this.#window.push(entry)
+      this.#bytes += entry.bytes + 200
+    }
+    while (this.#bytes > this.#maxBytes && this.#window.length > 1) {
+      const dropped = this.#window.shift()
+      this.#bytes -= (dropped?.bytes ?? 0) + 200
+      this.#from = (dropped?.seq ?? 0) + 1
+    }
+  }
+}
+
+/** Place of the first entry that has at least this sequence. */
+function lowerBound(entries: readonly Entry[], seq: number): number {
+  let low = 0
+  let high = entries.length
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if ((entries[middle]?.seq ?? 0) < seq) low = middle + 1
+    else high = middle
+  }
+  return low
+}

@@ -1,0 +1,131 @@
+import { randomBytes } from 'node:crypto'
+import { NamespaceGoneError } from 'tidemark'
+import { type Logger, NamespaceGuard, type TopicRecord } from 'tidemark/store'
+import { Clock } from './clock.ts'
+import { LogReader } from './log-reader.ts'
+import type { Client, Stored, Write } from './nats/client.ts'
+import { Conflict, StreamGone } from './nats/errors.ts'
+import { Names, type TopicKey, topicKey } from './nats/names.ts'
+import { random52 } from './random.ts'
+
+export type NamespaceDocument = {
+  readonly incarnation: number
+  /** Signs receipts. */
+  readonly receiptKey: string
+  readonly nextTopic: number
+  readonly createdAt: number
+}
+
+export type NamespaceSettings = {
+  readonly namespace: string
+  readonly replicas: number
+  readonly rowCacheBytes: number
+  readonly logger: Logger
+}
+
+/** A JSON document in a stream, and the sequence that a change of it must name. */
+export type Revision<T> = { readonly value: T; readonly seq: number; readonly at: number }
+
+/** An open namespace: the connection, and what every concept of the store needs. */
+export class Namespace {
+  readonly client: Client
+  readonly names: Names
+  readonly clock: Clock
+  readonly guard = new NamespaceGuard()
+  readonly replicas: number
+  readonly logger: Logger
+  readonly location: string
+  /** Name of this process among the others. */
+  readonly me = randomBytes(6).toString('hex')
+  readonly #rowCacheBytes: number
+  readonly #readers = new Map<TopicKey, LogReader>()
+  #incarnation = 0
+
+  private constructor(client: Client, { namespace, replicas, rowCacheBytes, logger }: NamespaceSettings) {
+    this.client = client
+    this.names = new Names(namespace)
+    this.clock = new Clock(client, this.names)
+    this.replicas = replicas
+    this.logger = logger
+    this.location = `${client.where}, namespace '${namespace}'`
+    this.#rowCacheBytes = rowCacheBytes
+  }
+
+  /** Creates the namespace if there is none. */
+  static async open(client: Client, settings: NamespaceSettings): Promise<Namespace> {
+    const namespace = new Namespace(client, settings)
+    const { names, replicas } = namespace
+    await client.createStream({
+      name: names.namespaceStream(),
+      subjects: [names.inNamespace('>')],
+      replicas,
+      last: true,
+    })
+    const made: NamespaceDocument = {
+      incarnation: random52(),
+      receiptKey: randomBytes(32).toString('base64'),
+      nextTopic: 1,
+      createdAt: Date.now(),
+    }
+    await client.store([written(names.namespaceDocument(), made, 0)]).catch(error => {
+      if (!(error instanceof Conflict)) throw error
+    })
+    namespace.#incarnation = (await namespace.#document())?.value.incarnation ?? 0
+    await namespace.clock.probe()
+    return namespace
+  }
+
+  async document(): Promise<Revision<NamespaceDocument>> {
+    this.guard.assertThere()
+    const found = await this.#document().catch(error => {
+      if (error instanceof StreamGone) return null
+      throw error
+    })
+    if (found === null) throw this.guard.gone(new NamespaceGoneError(this.location, 'dropped'))
+    if (found.value.incarnation !== this.#incarnation) {
+      throw this.guard.gone(new NamespaceGoneError(this.location, 'dropped and made again'))
+    }
+    return found
+  }
+
+  /** Throws if the namespace was dropped, or is another one of the same name. */
+  async assertThere(): Promise<void> {
+    await this.document()
+  }
+
+  reader(topic: Pick<TopicRecord, 'id' | 'uid'>): LogReader {
+    const key = topicKey(topic)
+    let reader = this.#readers.get(key)
+    if (reader === undefined) {
+      const { client, names } = this
+      reader = new LogReader(client, names.logStream(key), names.entries(key), this.#rowCacheBytes)
+      this.#readers.set(key, reader)
+    }
+    return reader
+  }
+
+  forgetReader(topic: Pick<TopicRecord, 'id' | 'uid'>): void {
+    this.#readers.delete(topicKey(topic))
+  }
+
+  /** Drops what was read of a topic: no other group of this process wants it. */
+  clearReaders(topicId: number): void {
+    for (const [key, reader] of this.#readers) if (key.startsWith(`${topicId}-`)) reader.clear()
+  }
+
+  async #document(): Promise<Revision<NamespaceDocument> | null> {
+    return parsed(await this.client.last(this.names.namespaceStream(), this.names.namespaceDocument()))
+  }
+}
+
+/** null if there is none, or a tombstone. */
+export function parsed<T>(stored: Stored | null): Revision<T> | null {
+  if (stored === null || stored.data.length === 0) return null
+  return { value: JSON.parse(Buffer.from(stored.data).toString()) as T, seq: stored.seq, at: stored.at }
+}
+
+export const written = (subject: string, value: unknown, expected: number): Write => ({
+  subject,
+  data: Buffer.from(JSON.stringify(value)),
+  expected,
+})

@@ -1,0 +1,367 @@
+import { randomBytes } from 'node:crypto'
+import {
+  connect,
+  createInbox,
+  errors,
+  headers,
+  type Msg,
+  type MsgHdrs,
+  type NatsConnection,
+  type Subscription,
+} from '@nats-io/transport-node'
+import { ClosedError, DatabaseVersionError } from 'tidemark'
+import type { NatsAddress } from './address.ts'
+import { type ApiError, errorOf, NoAnswer, StreamExists, StreamGone, unreachable } from './errors.ts'
+
+/** A message as a stream has it. */
+export type Stored = {
+  readonly seq: number
+  readonly subject: string
+  readonly at: number
+  readonly data: Uint8Array
+  /** Value of a header. */
+  header(name: string): string
+}
+
+/** A message to store. */
+export type Write = {
+  readonly subject: string
+  readonly data: Uint8Array
+  /** Sequence that the subject's last message must have; 0: there must be none. */
+  readonly expected?: number
+  /** Time to live in seconds. */
+  readonly ttl?: number
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+export type StreamSettings = {
+  readonly name: string
+  readonly subjects: readonly string[]
+  readonly replicas: number
+  /** One message per subject. */
+  readonly last?: boolean
+}
+
+export type StreamInfo = {
+  readonly config: { readonly name: string; readonly num_replicas: number; readonly allow_atomic?: boolean }
+  readonly state: {
+    readonly messages: number
+    readonly bytes: number
+    readonly first_seq: number
+    readonly last_seq: number
+    readonly subjects?: Readonly<Record<string, number>>
+  }
+  readonly cluster?: {
+    readonly leader?: string
+    readonly replicas?: readonly {
+      readonly name: string
+      readonly current: boolean
+      readonly offline?: boolean
+      readonly lag?: number
+    }[]
+  }
+}
+
+export type ClientOptions = { readonly timeoutMs: number; readonly name: string }
+
+/** Most messages of one atomic batch. */
+export const MOST_WRITES = 1_000
+const EMPTY = new Uint8Array(0)
+const RETRY_MS = 50
+const FLUSH_MS = 500
+const text = new TextDecoder()
+
+/** What the store needs of a NATS server: atomic writes, reads from the leader and from any replica, and streams. */
+export class Client {
+  readonly where: string
+  readonly #nc: NatsConnection
+  readonly #timeoutMs: number
+
+  private constructor(nc: NatsConnection, where: string, timeoutMs: number) {
+    this.#nc = nc
+    this.where = where
+    this.#timeoutMs = timeoutMs
+  }
+
+  static async connect({ shown, ...address }: NatsAddress, { timeoutMs, name }: ClientOptions): Promise<Client> {
+    try {
+      const nc = await connect({
+        ...address,
+        name,
+        timeout: timeoutMs,
+        maxReconnectAttempts: -1,
+        reconnectTimeWait: 100,
+      })
+      return new Client(nc, shown, timeoutMs)
+    } catch (cause) {
+      throw unreachable(shown, cause)
+    }
+  }
+
+  get maxPayload(): number {
+    return this.#nc.info?.max_payload ?? 1024 * 1024
+  }
+
+  get serverVersion(): string {
+    return this.#nc.info?.version ?? 'unknown'
+  }
+
+  get isClosed(): boolean {
+    return this.#nc.isClosed()
+  }
+
+  /**
+   * Stores all of the messages of one stream or none. Resolves with the sequence of the last; they are consecutive.
+   * `id`: the server stores a message with an id once, however often it is sent.
+   */
+  async store(writes: readonly Write[], id?: string): Promise<{ readonly seq: number; readonly duplicate: boolean }> {
+    const last = writes.at(-1)
+    if (last === undefined) throw new Error('nothing to store')
+    const lastHeaders = headersOf(last)
+    if (id !== undefined) lastHeaders.set('Nats-Msg-Id', id)
+    if (writes.length > 1) {
+      const batch = randomBytes(12).toString('hex')
+      const numbered = (hdrs: MsgHdrs, number: number): MsgHdrs => {
+        hdrs.set('Nats-Batch-Id', batch)
+        hdrs.set('Nats-Batch-Sequence', String(number))
+        return hdrs
+      }
+      for (const [place, write] of writes.slice(0, -1).entries()) {
+        this.#publish(write.subject, write.data, numbered(headersOf(write), place + 1))
+      }
+      numbered(lastHeaders, writes.length).set('Nats-Batch-Commit', '1')
+    }
+    const answer = await this.#request(last.subject, last.data, lastHeaders)
+    const ack = this.#parsed<{ seq: number; duplicate?: boolean }>(answer)
+    return { seq: ack.seq, duplicate: ack.duplicate ?? false }
+  }
+
+  /** The last message of a subject, as the leader has it; null if there is none. */
+  async last(stream: string, subject: string): Promise<Stored | null> {
+    return await this.#fromLeader(stream, { last_by_subj: subject })
+  }
+
+  /** One message, as the leader has it. */
+  async at(stream: string, seq: number): Promise<Stored | null> {
+    return await this.#fromLeader(stream, { seq })
+  }
+
+  /** Messages of the subject from a sequence or time on, from any replica: one that lags behind returns fewer. */
+  async batch(
+    stream: string,
+    query: {
+      readonly next_by_subj?: string
+      readonly seq?: number
+      readonly start_time?: string
+      readonly multi_last?: readonly string[]
+      readonly batch?: number
+      readonly max_bytes?: number
+    },
+  ): Promise<Stored[]> {
+    const found: Stored[] = []
+    const { promise, resolve, reject } = Promise.withResolvers<void>()
+    const subscription = this.#nc.subscribe(createInbox(), {
+      callback: (error, message) => {
+        if (error !== null) return reject(error)
+        const code = message.headers?.code ?? 0
+        if (code === 0) found.push(storedOf(message))
+        else if (code === 204 || code === 404) resolve()
+        else if (code === 503) reject(new StreamGone(`no stream ${stream}`))
+        else reject(errorOf({ code, description: message.headers?.description ?? '' }, this.where))
+      },
+    })
+    const timer = setTimeout(() => reject(new NoAnswer('timeout')), this.#timeoutMs)
+    try {
+      this.#publish(`$JS.API.DIRECT.GET.${stream}`, Buffer.from(JSON.stringify(query)), undefined, subscription)
+      await promise
+      return found
+    } finally {
+      clearTimeout(timer)
+      subscription.unsubscribe()
+    }
+  }
+
+  /** Creates a stream, or returns the existing one. A server that is too old drops the setting that all writes need. */
+  async createStream({ name, subjects, replicas, last = false }: StreamSettings): Promise<void> {
+    const config = {
+      name,
+      subjects,
+      num_replicas: replicas,
+      retention: 'limits',
+      storage: 'file',
+      discard: 'new',
+      allow_direct: true,
+      allow_atomic: true,
+      allow_msg_ttl: true,
+      duplicate_window: 120e9,
+      max_msgs_per_subject: last ? 1 : -1,
+      max_msgs: -1,
+      max_bytes: -1,
+      max_age: 0,
+      max_msg_size: -1,
+    }
+    const info = await this.api<StreamInfo>(`STREAM.CREATE.${name}`, config).catch(error => {
+      // It exists with other settings, such as another number of replicas.
+      if (error instanceof StreamExists) return this.info(name)
+      throw error
+    })
+    if (info.config.allow_atomic === true) return
+    await this.deleteStream(name)
+    throw new DatabaseVersionError(
+      `The NATS server at ${this.where} (${this.serverVersion}) is too old: it ignores atomic batches, which came with ` +
+        '2.12. Update every server of the cluster',
+    )
+  }
+
+  async deleteStream(name: string): Promise<void> {
+    await this.api(`STREAM.DELETE.${name}`).catch(error => {
+      if (!(error instanceof StreamGone)) throw error
+    })
+  }
+
+  info(name: string, query: object = {}): Promise<StreamInfo> {
+    return this.api<StreamInfo>(`STREAM.INFO.${name}`, query)
+  }
+
+  async streamNames(prefix: string): Promise<string[]> {
+    const names: string[] = []
+    for (;;) {
+      const page = await this.api<{ streams: string[] | null; total: number }>('STREAM.NAMES', { offset: names.length })
+      names.push(...(page.streams ?? []))
+      if (names.length >= page.total || (page.streams ?? []).length === 0) break
+    }
+    return names.filter(name => name.startsWith(prefix))
+  }
+
+  /** Removes the messages of a subject below a sequence. */
+  async purge(stream: string, filter: string, seq?: number): Promise<number> {
+    const { purged } = await this.api<{ purged: number }>(`STREAM.PURGE.${stream}`, { filter, ...(seq && { seq }) })
+    return purged
+  }
+
+  /** A request to the JetStream API. Repeated while there is no leader: what is sent here is safe to repeat. */
+  async api<T>(subject: string, body: object = {}): Promise<T> {
+    const until = performance.now() + this.#timeoutMs
+    for (;;) {
+      try {
+        return this.#parsed<T>(await this.#request(`$JS.API.${subject}`, Buffer.from(JSON.stringify(body))))
+      } catch (error) {
+        if (!(error instanceof NoAnswer) || performance.now() > until) throw this.#told(error)
+        await pause(RETRY_MS)
+      }
+    }
+  }
+
+  /** A request to another process. Undefined: nobody listens. */
+  async ask(subject: string, body: unknown, timeoutMs: number): Promise<unknown> {
+    const answer = await this.#nc.request(subject, Buffer.from(JSON.stringify(body)), { timeout: timeoutMs })
+    return JSON.parse(text.decode(answer.data))
+  }
+
+  listen(subject: string, heard: (message: Msg) => void): Subscription {
+    return this.#nc.subscribe(subject, {
+      callback: (error, message) => {
+        if (error === null) heard(message)
+      },
+    })
+  }
+
+  /** Tells whoever listens. Never fails: it is only a hint. */
+  tell(subject: string, body: string): void {
+    if (!this.#nc.isClosed()) this.#nc.publish(subject, body)
+  }
+
+  async flush(): Promise<void> {
+    await this.#nc.flush()
+  }
+
+  async close(): Promise<void> {
+    // Hints that were not sent yet.
+    const sent = this.#nc.isClosed() ? Promise.resolve() : this.#nc.flush().catch(() => {})
+    await Promise.race([sent, pause(FLUSH_MS)])
+    await this.#nc.close()
+  }
+
+  async #fromLeader(stream: string, query: object): Promise<Stored | null> {
+    const until = performance.now() + this.#timeoutMs
+    for (;;) {
+      try {
+        const answer = await this.#request(`$JS.API.STREAM.MSG.GET.${stream}`, Buffer.from(JSON.stringify(query)))
+        const { message } = this.#parsed<{ message: ApiMessage }>(answer)
+        return fromApi(message)
+      } catch (error) {
+        if (error instanceof NotFound) return null
+        if (!(error instanceof NoAnswer) || performance.now() > until) throw this.#told(error)
+        await pause(RETRY_MS)
+      }
+    }
+  }
+
+  async #request(subject: string, data: Uint8Array, hdrs?: MsgHdrs): Promise<Msg> {
+    try {
+      return await this.#nc.request(subject, data, { timeout: this.#timeoutMs, ...(hdrs && { headers: hdrs }) })
+    } catch (error) {
+      if (this.#nc.isClosed()) throw new ClosedError('The connection to NATS')
+      if (error instanceof errors.NoRespondersError) throw new NoAnswer('no responders', { cause: error })
+      if (error instanceof errors.RequestError && error.isNoResponders()) throw new NoAnswer('no responders')
+      throw new NoAnswer('no answer', { cause: error })
+    }
+  }
+
+  #publish(subject: string, data: Uint8Array, hdrs?: MsgHdrs, reply?: Subscription): void {
+    try {
+      this.#nc.publish(subject, data, { ...(hdrs && { headers: hdrs }), ...(reply && { reply: reply.getSubject() }) })
+    } catch (error) {
+      if (this.#nc.isClosed()) throw new ClosedError('The connection to NATS')
+      throw error
+    }
+  }
+
+  #parsed<T>({ data }: Msg): T {
+    const answer = JSON.parse(text.decode(data)) as T & { error?: ApiError }
+    if (answer.error === undefined) return answer
+    if (answer.error.err_code === 10_037) throw new NotFound()
+    throw errorOf(answer.error, this.where)
+  }
+
+  /** What callers see when all repetitions failed. */
+  #told(error: unknown): unknown {
+    return error instanceof NoAnswer ? unreachable(this.where, error) : error
+  }
+}
+
+class NotFound extends Error {}
+
+type ApiMessage = { subject: string; seq: number; data?: string; hdrs?: string; time: string }
+
+function fromApi({ subject, seq, data = '', hdrs = '', time }: ApiMessage): Stored {
+  const lines = Buffer.from(hdrs, 'base64').toString()
+  return {
+    seq,
+    subject,
+    at: Date.parse(time),
+    data: data === '' ? EMPTY : Buffer.from(data, 'base64'),
+    header: name => new RegExp(`^${name}: ?(.*?)\r?$`, 'im').exec(lines)?.[1] ?? '',
+  }
+}
+
+function storedOf({ data, headers: hdrs }: Msg): Stored {
+  const header = (name: string): string => hdrs?.last(name) ?? ''
+  return {
+    seq: Number(header('Nats-Sequence')),
+    subject: header('Nats-Subject'),
+    at: Date.parse(header('Nats-Time-Stamp')),
+    data,
+    header,
+  }
+}
+
+function headersOf({ expected, ttl, headers: given = {} }: Write): MsgHdrs {
+  const hdrs = headers()
+  if (expected !== undefined) hdrs.set('Nats-Expected-Last-Subject-Sequence', String(expected))
+  if (ttl !== undefined) hdrs.set('Nats-TTL', `${ttl}s`)
+  for (const [name, value] of Object.entries(given)) hdrs.set(name, value)
+  return hdrs
+}
+
+export const pause = (ms: number): Promise<void> => new Promise(resolve => setTimeout(resolve, ms))

@@ -1,0 +1,451 @@
+/**
+ * Changes of a group, combined by one process.
+ *
+ * Eight processes that compare and set one document spend their time on conflicts. So one of them, the steward, applies
+ * the changes of all: the others send them to it. Who that is stands in the document and is only a hint: the document's
+ * revision decides what is stored, whoever writes it.
+ *
+ *     change(op) ──no steward, or this process──▶ queue ──up to 64──▶ apply to a copy ──▶ [pages, letters, document @ revision]
+ *         └──another process──▶ request ──nobody there, or silent while the document stands still──▶ take over
+ */
+import { randomBytes } from 'node:crypto'
+import { errors, type Msg, type Subscription } from '@nats-io/transport-node'
+import { ClosedError, DatabaseError, TidemarkError } from 'tidemark'
+import type { RawMessage } from 'tidemark/store'
+import type { Entry } from './entry.ts'
+import { apply, lettersOf, type Op, type Results } from './group/apply.ts'
+import { Draft } from './group/change.ts'
+import type { GroupDocument, Retry } from './group/document.ts'
+import { nextSeq } from './group/document.ts'
+import { type Facts, Missing } from './group/facts.ts'
+import { type Namespace, parsed, type Revision, written } from './namespace.ts'
+import { MOST_WRITES, pause } from './nats/client.ts'
+import { BatchDropped, Conflict, NoAnswer, StreamGone, unreachable } from './nats/errors.ts'
+import { type TopicKey, topicKey } from './nats/names.ts'
+import type { TopicDocument } from './topic-document.ts'
+
+/** A group of a topic. */
+export type GroupRef = { readonly topic: { readonly id: number; readonly uid: number }; readonly id: number }
+
+/** The group, its topic, or its incarnation no longer exists. */
+export class GroupGone extends Error {}
+
+const MOST_OPS = 64
+/** A claim of the steward's own process waits this long for those of others that were woken by the same message. */
+const TURN_MS = 2
+/** Others compete if one of them has claimed this lately. */
+const COMPETE_MS = 5_000
+const ASK_MS = 2_000
+const ASKS_UNHEARD = 4
+/** What a process that was not heard of is no longer asked for. */
+const DISTRUST_MS = 2_000
+const GIVE_UP_MS = 30_000
+const COMMITS_NAMED = 32
+
+type Waiting = {
+  readonly op: Op
+  readonly resolve: (result: unknown) => void
+  readonly reject: (error: unknown) => void
+}
+
+type Queue = {
+  readonly ref: GroupRef
+  readonly key: TopicKey
+  readonly waiting: Waiting[]
+  isRunning: boolean
+  /** The document as this process last read or wrote it. */
+  state: Revision<GroupDocument> | null
+  /** undefined: unknown. */
+  steward: string | null | undefined
+  subscription: Subscription | null
+  /** When another process last claimed. */
+  othersAt: number
+  /** Number of the last claim that each process was served. */
+  readonly served: Map<string, number>
+}
+
+export class Steward {
+  readonly #ns: Namespace
+  readonly #queues = new Map<string, Queue>()
+  readonly #distrusted = new Set<string>()
+  #isClosing = false
+
+  constructor(ns: Namespace) {
+    this.#ns = ns
+  }
+
+  async change<K extends Op['kind']>(ref: GroupRef, op: Extract<Op, { kind: K }>): Promise<Results[K]> {
+    this.#ns.guard.assertThere()
+    try {
+      return await this.#change(ref, op)
+    } catch (error) {
+      // Perhaps the whole namespace is.
+      if (error instanceof GroupGone) await this.#ns.assertThere()
+      throw error
+    }
+  }
+
+  async #change<K extends Op['kind']>(ref: GroupRef, op: Extract<Op, { kind: K }>): Promise<Results[K]> {
+    const queue = this.#queue(ref)
+    const until = performance.now() + GIVE_UP_MS
+    let unheard = 0
+    let seen = -1
+    for (;;) {
+      if (this.#ns.client.isClosed) throw new ClosedError('Tidemark')
+      if (performance.now() > until) throw unreachable(this.#ns.location, new Error('no steward answered in time'))
+      queue.steward ??= (await this.#read(queue)).value.steward
+      const { steward } = queue
+      try {
+        if (this.#isMine(steward)) {
+          // Else the steward's own consumers would get every message of a live stream.
+          if (op.kind === 'claim' && performance.now() - queue.othersAt < COMPETE_MS) await pause(TURN_MS)
+          return (await this.#locally(queue, op)) as Results[K]
+        }
+        return (await this.#ask(queue, steward ?? '', op)) as Results[K]
+      } catch (error) {
+        if (error instanceof Moved) {
+          queue.steward = undefined
+          continue
+        }
+        if (!isUnheard(error)) throw error
+        queue.steward = undefined
+        const isThere = error instanceof errors.TimeoutError
+        const { seq } = await this.#read(queue)
+        // It is slow, but it works.
+        if (isThere && seq !== seen) {
+          seen = seq
+          continue
+        }
+        if (!isThere && ++unheard < ASKS_UNHEARD) {
+          await pause(30 + Math.random() * 100)
+          continue
+        }
+        unheard = 0
+        this.#distrust(steward ?? '')
+      }
+    }
+  }
+
+  /** The document as the leader has it now. */
+  async read(ref: GroupRef): Promise<Revision<GroupDocument>> {
+    return await this.#read(this.#queue(ref))
+  }
+
+  /** Hands every group over. */
+  async close(): Promise<void> {
+    this.#isClosing = true
+    const own = [...this.#queues.values()].filter(({ subscription }) => subscription !== null)
+    await Promise.allSettled(own.map(queue => this.#locally(queue, { kind: 'leave' })))
+    for (const queue of own) this.#leave(queue)
+  }
+
+  #queue(ref: GroupRef): Queue {
+    const key = topicKey(ref.topic)
+    const name = `${key}/${ref.id}`
+    let queue = this.#queues.get(name)
+    if (queue === undefined) {
+      queue = {
+        ref,
+        key,
+        waiting: [],
+        isRunning: false,
+        state: null,
+        steward: undefined,
+        subscription: null,
+        othersAt: Number.NEGATIVE_INFINITY,
+        served: new Map(),
+      }
+      this.#queues.set(name, queue)
+    }
+    return queue
+  }
+
+  #isMine(steward: string | null | undefined): boolean {
+    return steward == null || steward === this.#ns.me || this.#distrusted.has(steward)
+  }
+
+  #distrust(process: string): void {
+    this.#distrusted.add(process)
+    setTimeout(() => this.#distrusted.delete(process), DISTRUST_MS).unref()
+  }
+
+  async #ask(queue: Queue, steward: string, op: Op): Promise<unknown> {
+    const subject = this.#ns.names.steward(queue.key, queue.ref.id, steward)
+    const answer = (await this.#ns.client.ask(subject, op, ASK_MS)) as Answer
+    if ('ok' in answer) return answer.ok
+    if (answer.gone) throw new GroupGone()
+    throw new Moved()
+  }
+
+  #locally(queue: Queue, op: Op): Promise<unknown> {
+    const { promise, resolve, reject } = Promise.withResolvers<unknown>()
+    queue.waiting.push({ op, resolve, reject })
+    if (!queue.isRunning) {
+      queue.isRunning = true
+      void this.#run(queue)
+    }
+    return promise
+  }
+
+  async #run(queue: Queue): Promise<void> {
+    // What is asked for in the same turn shares a commit.
+    await new Promise(resolve => setImmediate(resolve))
+    while (queue.waiting.length > 0) {
+      const batch = inTurn(queue, queue.waiting.splice(0, MOST_OPS))
+      try {
+        const results = await this.#commit(
+          queue,
+          batch.map(({ op }) => op),
+        )
+        for (const [place, { op, resolve }] of batch.entries()) {
+          if (place >= results.length) break
+          noteServed(queue, op, results[place])
+          resolve(results[place])
+        }
+        // There was no room for the others.
+        queue.waiting.unshift(...batch.slice(results.length))
+      } catch (error) {
+        for (const { reject } of batch) reject(error)
+      }
+    }
+    queue.isRunning = false
+  }
+
+  async #commit(queue: Queue, ops: readonly Op[]): Promise<unknown[]> {
+    const { client, names, clock, me } = this.#ns
+    const until = performance.now() + GIVE_UP_MS
+    const own = new Set<string>()
+    const results = new Map<string, unknown[]>()
+    for (let attempt = 0; ; attempt++) {
+      if (performance.now() > until) throw unreachable(this.#ns.location, new Error('the change could not be stored'))
+      const isKnown = queue.state !== null
+      const base = queue.state ?? (await this.#read(queue))
+      // A commit of unknown outcome was stored after all.
+      const stored = base.value.commits.find(commit => own.has(commit))
+      if (stored !== undefined) return results.get(stored) ?? []
+      if (!this.#isMine(base.value.steward)) {
+        this.#leave(queue)
+        throw new Moved()
+      }
+      const facts = new LoadedFacts(this.#ns, queue, Math.max(clock.now(), base.value.at))
+      const applied = await this.#apply(base.value, ops, facts, queue.key)
+      const { draft } = applied
+      if (!draft.isChanged) {
+        // That there is nothing to do is not believed of a document that another process may have replaced.
+        if (!isKnown) return applied.results
+        queue.state = null
+        continue
+      }
+      const isLeaving = ops.some(({ kind }) => kind === 'leave')
+      if (!isLeaving && draft.document.steward !== me && !this.#isClosing) await this.#serve(queue)
+      const commit = randomBytes(4).toString('hex')
+      const document: GroupDocument = {
+        ...draft.document,
+        steward: isLeaving || this.#isClosing ? null : me,
+        commits: [...draft.document.commits.slice(1 - COMMITS_NAMED), commit],
+        at: facts.now,
+      }
+      own.add(commit)
+      results.set(commit, applied.results)
+      const writes = draft.writes()
+      if (draft.changedTopic !== undefined) {
+        writes.push(written(names.topic(queue.key), draft.changedTopic, facts.topicSeq))
+      }
+      if (writes.length >= MOST_WRITES) throw new Error('a change is too large for one batch')
+      try {
+        const { seq } = await client.store([
+          ...writes,
+          written(names.group(queue.key, queue.ref.id), document, base.seq),
+        ])
+        queue.state = { value: document, seq, at: facts.now }
+        queue.steward = document.steward ?? undefined
+        return applied.results
+      } catch (error) {
+        queue.state = null
+        if (error instanceof Conflict || error instanceof BatchDropped) {
+          if (attempt > 2 || error instanceof BatchDropped) await pause(Math.random() * 2 ** Math.min(attempt, 8))
+        } else if (error instanceof NoAnswer) await pause(20)
+        else throw error
+      }
+    }
+  }
+
+  /** Applies as many of the changes as one commit has room for, again whenever something had to be fetched. */
+  async #apply(
+    document: GroupDocument,
+    ops: readonly Op[],
+    facts: LoadedFacts,
+    key: TopicKey,
+  ): Promise<{ readonly draft: Draft; readonly results: unknown[] }> {
+    for (;;) {
+      const draft = new Draft(structuredClone(document), facts, this.#ns.names, key)
+      const results: unknown[] = []
+      try {
+        for (const op of ops) {
+          if (results.length > 0 && !draft.hasRoomFor(lettersOf(op))) break
+          results.push(apply(draft, op))
+        }
+        return { draft, results }
+      } catch (error) {
+        if (!(error instanceof Missing)) throw error
+        await error.fetch()
+      }
+    }
+  }
+
+  async #read(queue: Queue): Promise<Revision<GroupDocument>> {
+    const { client, names } = this.#ns
+    const subject = names.group(queue.key, queue.ref.id)
+    const stored = await client.last(names.groupStream(queue.key), subject).catch(async error => {
+      if (!(error instanceof StreamGone)) throw error
+      await this.#ns.assertThere()
+      return null
+    })
+    const found = parsed<GroupDocument>(stored)
+    if (found === null) throw new GroupGone()
+    queue.state = found
+    return found
+  }
+
+  /** Listens before it writes its name into the document. */
+  async #serve(queue: Queue): Promise<void> {
+    if (queue.subscription !== null) return
+    const { client, names, me } = this.#ns
+    queue.subscription = client.listen(names.steward(queue.key, queue.ref.id, me), message => {
+      void this.#answer(queue, message)
+    })
+    await client.flush()
+  }
+
+  async #answer(queue: Queue, message: Msg): Promise<void> {
+    let answer: Answer
+    try {
+      if (this.#isClosing || queue.subscription === null) answer = { moved: true }
+      else {
+        const op = JSON.parse(message.string()) as Op
+        if (op.kind === 'claim') queue.othersAt = performance.now()
+        answer = { ok: (await this.#locally(queue, op)) ?? null }
+      }
+    } catch (error) {
+      answer = error instanceof GroupGone ? { gone: true } : { moved: true }
+      if (error instanceof TidemarkError) queue.state = null
+    }
+    if (!this.#ns.client.isClosed) message.respond(JSON.stringify(answer))
+  }
+
+  #leave(queue: Queue): void {
+    queue.subscription?.unsubscribe()
+    queue.subscription = null
+    queue.state = null
+    queue.steward = undefined
+  }
+}
+
+/** Competing claims: the process that was served last comes last. */
+function inTurn({ served }: Queue, batch: readonly Waiting[]): Waiting[] {
+  const turnOf = ({ op }: Waiting): number => (op.kind === 'claim' ? (served.get(op.process) ?? 0) : -1)
+  return batch.toSorted((a, b) => turnOf(a) - turnOf(b))
+}
+
+function noteServed({ served }: Queue, op: Op, result: unknown): void {
+  if (op.kind !== 'claim' || (result as Results['claim']).lease === null) return
+  served.set(op.process, Math.max(0, ...served.values()) + 1)
+}
+
+type Answer = { readonly ok: unknown } | { readonly moved?: true; readonly gone?: true }
+
+class Moved extends Error {}
+
+const isUnheard = (error: unknown): boolean =>
+  error instanceof errors.TimeoutError ||
+  error instanceof errors.NoRespondersError ||
+  (error instanceof errors.RequestError && error.isNoResponders())
+
+/** What the changes of one commit have asked for so far. */
+class LoadedFacts implements Facts {
+  readonly now: number
+  topicSeq = 0
+  readonly #ns: Namespace
+  readonly #queue: Queue
+  #topic: TopicDocument | undefined
+  #lastSeq: number | undefined
+  readonly #entries = new Map<string, readonly Entry[]>()
+  readonly #pages = new Map<number, readonly Retry[]>()
+  readonly #messages = new Map<number, RawMessage | undefined>()
+
+  constructor(ns: Namespace, queue: Queue, now: number) {
+    this.#ns = ns
+    this.#queue = queue
+    this.now = now
+  }
+
+  topic(): TopicDocument {
+    if (this.#topic !== undefined) return this.#topic
+    throw new Missing(async () => {
+      const { client, names } = this.#ns
+      const { key } = this.#queue
+      const found = parsed<TopicDocument>(await client.last(names.groupStream(key), names.topic(key)))
+      if (found === null) throw new GroupGone()
+      this.#topic = found.value
+      this.topicSeq = found.seq
+    })
+  }
+
+  entriesAfter(id: number, messages: number): readonly Entry[] {
+    const reader = this.#ns.reader(this.#queue.ref.topic)
+    const seq = nextSeq(id)
+    const wanted = messages + (id % 1024) + 1
+    const known = `${seq}/${wanted}`
+    const found = this.#entries.get(known) ?? reader.peek(seq, wanted)
+    if (found !== undefined) return found
+    throw new Missing(async () => {
+      this.#entries.set(known, await reader.from(seq, wanted).catch(gone))
+    })
+  }
+
+  message(id: number): RawMessage | undefined {
+    this.load([id])
+    return this.#messages.get(id)
+  }
+
+  load(ids: readonly number[]): void {
+    const reader = this.#ns.reader(this.#queue.ref.topic)
+    const missing = ids.filter(id => !this.#messages.has(id))
+    if (missing.length === 0) return
+    throw new Missing(async () => {
+      const found = await reader.messages(missing).catch(gone)
+      for (const [place, id] of missing.entries()) this.#messages.set(id, found[place])
+    })
+  }
+
+  get knownSeq(): number {
+    return this.#ns.reader(this.#queue.ref.topic).knownSeq
+  }
+
+  lastSeq(): number {
+    if (this.#lastSeq !== undefined) return this.#lastSeq
+    throw new Missing(async () => {
+      const { client, names } = this.#ns
+      const { state } = await client.info(names.logStream(this.#queue.key)).catch(gone)
+      this.#lastSeq = state.last_seq
+      this.#ns.reader(this.#queue.ref.topic).knows(state.last_seq)
+    })
+  }
+
+  page(page: number): readonly Retry[] {
+    const found = this.#pages.get(page)
+    if (found !== undefined) return found
+    throw new Missing(async () => {
+      const { client, names } = this.#ns
+      const { key, ref } = this.#queue
+      const stored = parsed<Retry[]>(await client.last(names.groupStream(key), names.page(key, ref.id, page)))
+      // Never taken for empty: that would lose its messages.
+      if (stored === null) throw new DatabaseError(`Retry page ${page} of ${names.group(key, ref.id)} is missing`)
+      this.#pages.set(page, stored.value)
+    })
+  }
+}
+
+function gone(error: unknown): never {
+  throw error instanceof StreamGone ? new GroupGone() : error
+}

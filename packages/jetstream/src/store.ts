@@ -1,0 +1,81 @@
+import type { Logger, Store } from 'tidemark/store'
+import { jetStreamDeadLetters } from './dead-letters.ts'
+import { jetStreamHeartbeats } from './heartbeats.ts'
+import { jetStreamInspection } from './inspection.ts'
+import { jetStreamJobs } from './jobs.ts'
+import { jetStreamLeases } from './leases.ts'
+import { jetStreamLog } from './log.ts'
+import { Namespace } from './namespace.ts'
+import type { NatsAddress } from './nats/address.ts'
+import { Client } from './nats/client.ts'
+import { Steward } from './steward.ts'
+import { jetStreamSubscriptions } from './subscriptions.ts'
+import { TopicStore } from './topic-store.ts'
+import { jetStreamTopics } from './topics.ts'
+import { jetStreamBackfills, jetStreamTracking } from './unsupported.ts'
+
+export type JetStreamSettings = {
+  readonly address: NatsAddress
+  readonly namespace: string
+  readonly replicas: number
+  readonly timeoutMs: number
+  readonly rowCacheBytes: number
+  readonly logger: Logger
+}
+
+export async function openJetStream({ address, timeoutMs, ...settings }: JetStreamSettings): Promise<Store> {
+  const client = await Client.connect(address, { timeoutMs, name: `tidemark ${settings.namespace}` })
+  try {
+    return assemble(await Namespace.open(client, settings))
+  } catch (error) {
+    await client.close()
+    throw error
+  }
+}
+
+function assemble(ns: Namespace): Store {
+  const { client, names } = ns
+  const topics = new TopicStore(ns)
+  const steward = new Steward(ns)
+  const jobs = jetStreamJobs(ns)
+  const letters = jetStreamDeadLetters(ns, topics, steward)
+  const subscriptions = jetStreamSubscriptions(ns, topics, steward)
+  const close = async (withinMs = 5_000): Promise<void> => {
+    if (client.isClosed) return
+    await Promise.race([steward.close(), new Promise(resolve => setTimeout(resolve, withinMs).unref())])
+    await client.close()
+  }
+  return {
+    capabilities: { persistent: true },
+    location: ns.location,
+    topics: jetStreamTopics(ns, topics),
+    log: jetStreamLog(ns, topics, steward),
+    subscriptions,
+    heartbeats: jetStreamHeartbeats(ns, topics, steward),
+    leases: jetStreamLeases(ns, topics, steward),
+    deadLetters: letters,
+    tracking: jetStreamTracking,
+    backfills: jetStreamBackfills,
+    jobs,
+    inspection: jetStreamInspection({ ns, topics, jobs, letters, zombies: subscriptions.zombies }),
+    watch: wake => {
+      client.listen(names.hint('*'), message => {
+        const topicId = Number(message.subject.split('.').at(-1))
+        if (message.string() === 'changed') topics.forget(topicId)
+        wake(topicId)
+      })
+    },
+    hint: topicId => client.tell(names.hint(topicId), ''),
+    onGone: tell => ns.guard.onGone(tell),
+    dropNamespace: async () => {
+      await ns.assertThere()
+      // The namespace's own stream last: until then an interrupted drop can be repeated.
+      const streams = await client.streamNames(names.prefix())
+      const own = names.namespaceStream()
+      await Promise.all(streams.filter(stream => stream !== own).map(stream => client.deleteStream(stream)))
+      await client.deleteStream(own)
+      await close()
+    },
+    close,
+  }
+}

@@ -1,0 +1,241 @@
+import { TopicNotFoundError } from 'tidemark'
+import { mergeTopicConfig, type TopicConfig, type TopicRecord } from 'tidemark/store'
+import type { GroupDocument } from './group/document.ts'
+import { type Namespace, type NamespaceDocument, parsed, type Revision, written } from './namespace.ts'
+import { pause, type Write } from './nats/client.ts'
+import { Conflict, NoAnswer, StreamGone } from './nats/errors.ts'
+import { topicKey } from './nats/names.ts'
+import { random52 } from './random.ts'
+import type { TopicDocument } from './topic-document.ts'
+
+/** A topic's name leads to its id. `deleting`: its streams are being removed. */
+type TopicName = Pick<TopicRecord, 'id' | 'uid' | 'name'> & { readonly deleting?: boolean }
+type TopicRef = Pick<TopicRecord, 'id' | 'uid' | 'name'>
+
+/** How long a topic that was read may be used where it only decides when something is noticed. */
+const FRESH_MS = 1_000
+
+/** The documents of topics. */
+export class TopicStore {
+  readonly #ns: Namespace
+  readonly #known = new Map<number, { readonly topic: Revision<TopicDocument>; readonly readAt: number }>()
+
+  constructor(ns: Namespace) {
+    this.#ns = ns
+  }
+
+  async find(name: string): Promise<Revision<TopicDocument> | undefined> {
+    const found = await this.#name(name)
+    if (found === null || found.value.deleting) return undefined
+    return await this.#read(found.value)
+  }
+
+  /** By id, for a token that says no more. */
+  async byId(id: number): Promise<Revision<TopicDocument> | undefined> {
+    const known = this.#known.get(id)
+    if (known !== undefined) return known.topic
+    for (const topic of await this.list()) if (topic.value.id === id) return topic
+    return undefined
+  }
+
+  async list(): Promise<Revision<TopicDocument>[]> {
+    const { client, names } = this.#ns
+    await this.#ns.assertThere()
+    const stored = await this.#there(() =>
+      client.batch(names.namespaceStream(), { multi_last: [names.inNamespace('t.*')], batch: 1_000 }),
+    )
+    const named = stored.flatMap(each => parsed<TopicName>(each)?.value ?? []).filter(({ deleting }) => !deleting)
+    const topics = await Promise.all(named.map(each => this.#read(each)))
+    return topics.filter(each => each !== undefined).toSorted((a, b) => (a.value.name < b.value.name ? -1 : 1))
+  }
+
+  /** The topic of a record, as it is now. */
+  async read(record: TopicRef): Promise<Revision<TopicDocument>> {
+    const found = await this.#read(record)
+    if (found === undefined || found.value.uid !== record.uid) throw new TopicNotFoundError(record.name)
+    return found
+  }
+
+  /** The topic as it was at most a second ago. */
+  async recent(record: TopicRef): Promise<Revision<TopicDocument>> {
+    const known = this.#known.get(record.id)
+    if (known?.topic.value.uid === record.uid && performance.now() - known.readAt < FRESH_MS) return known.topic
+    return await this.read(record)
+  }
+
+  /** Another process may have changed the topic. */
+  forget(id: number): void {
+    this.#known.delete(id)
+  }
+
+  /** Compare-and-set of the topic, with other messages of its stream in the same batch. null: nothing to do. */
+  async change<T>(
+    record: TopicRef,
+    decide: (
+      topic: TopicDocument,
+    ) => Promise<
+      { readonly topic: TopicDocument; readonly writes?: readonly Write[]; readonly result: T } | { readonly result: T }
+    >,
+  ): Promise<T> {
+    for (;;) {
+      const current = await this.read(record)
+      const decided = await decide(current.value)
+      if (!('topic' in decided)) return decided.result
+      const key = topicKey(record)
+      const write = written(this.#ns.names.topic(key), decided.topic, current.seq)
+      try {
+        await this.#ns.client.store([...(decided.writes ?? []), write])
+        this.forget(record.id)
+        return decided.result
+      } catch (error) {
+        this.forget(record.id)
+        if (error instanceof NoAnswer && (await this.#isStored(record, decided.topic))) return decided.result
+        if (!(error instanceof Conflict || error instanceof NoAnswer)) throw error
+        await pause(Math.random() * 20)
+      }
+    }
+  }
+
+  async create(name: string, given: Partial<TopicConfig>): Promise<void> {
+    const { client, names, replicas, clock } = this.#ns
+    const config = mergeTopicConfig(name, undefined, given, false)
+    await this.#finishDeletion(name)
+    const topic: TopicDocument = {
+      id: await this.#nextId(),
+      uid: random52(),
+      name,
+      createdAt: clock.now(),
+      config,
+      configVersion: 1,
+      groups: {},
+      nextGroup: 1,
+      gone: 0,
+      removed: 0,
+      letters: {},
+    }
+    const key = topicKey(topic)
+    const streams = [names.logStream(key), names.groupStream(key)] as const
+    await client.createStream({ name: streams[0], subjects: [names.inLog(key, '>')], replicas })
+    await client.createStream({ name: streams[1], subjects: [names.inGroups(key, '>')], replicas, last: true })
+    await client.store([written(names.topic(key), topic, 0)])
+    const { id, uid } = topic
+    const last = await client.last(names.namespaceStream(), names.topicName(name))
+    try {
+      // A deleted topic of this name has left a tombstone.
+      if (last !== null && last.data.length > 0) throw new Conflict('the name is taken')
+      await client.store([written(names.topicName(name), { id, uid, name } satisfies TopicName, last?.seq ?? 0)])
+    } catch (error) {
+      if (!(error instanceof Conflict)) throw error
+      // Another process was faster: its topic counts.
+      await Promise.all(streams.map(stream => client.deleteStream(stream)))
+    }
+  }
+
+  async delete(record: TopicRecord): Promise<void> {
+    const { client, names } = this.#ns
+    const found = await this.#name(record.name)
+    if (found === null || found.value.deleting || found.value.uid !== record.uid)
+      throw new TopicNotFoundError(record.name)
+    const write = written(
+      names.topicName(record.name),
+      { ...found.value, deleting: true } satisfies TopicName,
+      found.seq,
+    )
+    await client.store([write]).catch(error => {
+      if (error instanceof Conflict) throw new TopicNotFoundError(record.name)
+      throw error
+    })
+    this.forget(record.id)
+    await this.#finishDeletion(record.name)
+  }
+
+  /** Every group of the topic, as it is now. */
+  async groups(topic: TopicDocument): Promise<Revision<GroupDocument>[]> {
+    const found = await Promise.all(Object.keys(topic.groups).map(id => this.group(topic, Number(id))))
+    return found.filter(each => each !== null).toSorted((a, b) => (a.value.group < b.value.group ? -1 : 1))
+  }
+
+  async group(topic: Pick<TopicDocument, 'id' | 'uid'>, id: number): Promise<Revision<GroupDocument> | null> {
+    const { client, names } = this.#ns
+    const key = topicKey(topic)
+    return parsed(await client.last(names.groupStream(key), names.group(key, id)))
+  }
+
+  /** A deletion that was interrupted is completed by whoever wants the name. */
+  async #finishDeletion(name: string): Promise<void> {
+    const { client, names } = this.#ns
+    const found = await this.#name(name)
+    if (found === null || !found.value.deleting) return
+    const key = topicKey(found.value)
+    await client.deleteStream(names.logStream(key))
+    await client.deleteStream(names.groupStream(key))
+    this.#ns.forgetReader(found.value)
+    await client
+      .store([{ subject: names.topicName(name), data: new Uint8Array(0), expected: found.seq }])
+      .catch(error => {
+        // Another process has done the same.
+        if (!(error instanceof Conflict)) throw error
+      })
+  }
+
+  async #nextId(): Promise<number> {
+    const { client, names } = this.#ns
+    for (;;) {
+      const { value, seq } = await this.#ns.document()
+      const next: NamespaceDocument = { ...value, nextTopic: value.nextTopic + 1 }
+      try {
+        await client.store([written(names.namespaceDocument(), next, seq)])
+        return value.nextTopic
+      } catch (error) {
+        if (!(error instanceof Conflict || error instanceof NoAnswer)) throw error
+      }
+    }
+  }
+
+  async #name(name: string): Promise<Revision<TopicName> | null> {
+    const { client, names } = this.#ns
+    await this.#ns.assertThere()
+    return await this.#there(async () => parsed(await client.last(names.namespaceStream(), names.topicName(name))))
+  }
+
+  async #read(topic: Pick<TopicRecord, 'id' | 'uid'>): Promise<Revision<TopicDocument> | undefined> {
+    const { client, names } = this.#ns
+    this.#ns.guard.assertThere()
+    const key = topicKey(topic)
+    const stored = await client.last(names.groupStream(key), names.topic(key)).catch(async error => {
+      if (!(error instanceof StreamGone)) throw error
+      await this.#ns.assertThere()
+      return null
+    })
+    const found = parsed<TopicDocument>(stored) ?? undefined
+    if (found === undefined) this.forget(topic.id)
+    else {
+      this.#known.set(topic.id, { topic: found, readAt: performance.now() })
+      this.#noteAge(found.value)
+    }
+    return found
+  }
+
+  #noteAge(topic: TopicDocument): void {
+    const reader = this.#ns.reader(topic)
+    if (topic.aged === undefined || JSON.stringify(reader.aged) === JSON.stringify(topic.aged)) return
+    reader.aged = topic.aged
+    reader.clear()
+  }
+
+  async #isStored(record: TopicRef, wanted: TopicDocument): Promise<boolean> {
+    const current = await this.read(record)
+    return JSON.stringify(current.value) === JSON.stringify(wanted)
+  }
+
+  /** The namespace's own stream is missing only if the namespace is gone. */
+  async #there<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await work()
+    } catch (error) {
+      if (!(error instanceof StreamGone)) throw error
+      await this.#ns.assertThere()
+      throw error
+    }
+  }
+}
