@@ -4,7 +4,7 @@ import { FAULTS } from './faults/faults.ts'
 import { TURNS } from './pipeline/run-pipeline.ts'
 import type { Engine } from './world.ts'
 
-export type Scenario = 'topics' | 'pipeline'
+type Scenario = 'topics' | 'pipeline'
 
 export type ChaosOptions = {
   readonly engines: readonly Engine[]

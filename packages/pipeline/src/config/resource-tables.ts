@@ -116,8 +116,8 @@ export const PIPELINE_OPTIONS = {
     says:
       'Retention of a run. Older batches that every indexer has processed are removed, with their ledger rows and ' +
       'indexed data. A duration refers to the time a batch was written; a number of ticks is counted back from the ' +
-      'last tick that every indexer has processed. With `fits` the oldest ticks are removed when the run has used four ' +
-      'fifths of `maxDisk`, so that it goes on within the budget instead of pausing.',
+      'last tick that every indexer has processed. With `fits` the oldest ticks are removed when 85 % of ' +
+      '`maxDisk` are used, so that it goes on within the budget instead of pausing.',
     default: 'forever',
   }),
   minFreeDisk: size({

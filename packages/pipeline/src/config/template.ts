@@ -37,7 +37,8 @@ const indexer = (consumerGroup: string) => ({
 })
 
 export default defineConfig({
-  maxDisk: '2GB', // disk budget at which the simulation pauses, or 'none'
+  maxDisk: '2GB', // disk budget, or 'none'
+  keep: 'fits', // when the budget is nearly used up, the oldest ticks make room; 'forever' pauses the simulation instead
   resources: {
     topics: { url: topics /* , settings: { 'batch-topic': { maxAttempts: 20 } } */ },
     storages: { ticks: { root: storage, sharedReadBytes: 4 * MiB } },
