@@ -7,7 +7,7 @@ import { isLong } from './long.ts'
 import { until } from './until.ts'
 
 const CONSUMERS = 3
-const BURSTS = isLong ? 400 : 100
+const BURSTS = isLong ? 400 : 60
 
 type Counts = number[]
 /** Starts the consumers, and counts what each receives. */

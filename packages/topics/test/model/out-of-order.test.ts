@@ -9,7 +9,7 @@ import { TransactionWriter } from './transaction-writer.ts'
 
 const TOPIC = 'events'
 const WRITERS = 8
-const ROUNDS = Number(process.env.TIDEMARK_TEST_RUNS || 120)
+const ROUNDS = Number(process.env.TIDEMARK_TEST_RUNS || 60)
 const SECONDS = Number(process.env.TIDEMARK_TEST_SECONDS || 0)
 
 for (const tracking of ['offset', 'reference'] as const) {

@@ -71,7 +71,7 @@ describe('the snapshot cursor', () => {
     let isWriting = true
     const writer = async () => {
       const client = await admin.connect()
-      for (let n = 0; n < (isLong ? 60 : 25); n++) {
+      for (let n = 0; n < (isLong ? 60 : 15); n++) {
         await client.query('begin')
         const mine: number[] = []
         for (let k = 0; k < 1 + random.next() * 3; k++) {

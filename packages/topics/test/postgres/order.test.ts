@@ -11,7 +11,7 @@ import { open, type Tidemark } from '../../src/index.ts'
 const TOPIC = 'accounts'
 const WRITERS = 8
 const KEYS = 4
-const ROUNDS = isLong ? 60 : 25
+const ROUNDS = isLong ? 60 : 15
 
 type Change = { readonly account: number; readonly n: number }
 type Setup = { readonly tracking: 'offset' | 'reference' }

@@ -22,7 +22,7 @@ class ListeningConnection extends Connection {
   }
 }
 
-const MESSAGES = isLong ? 5_000_000 : 200_000
+const MESSAGES = isLong ? 5_000_000 : 100_000
 
 function fillLog(db: DatabaseSync): void {
   db.exec(`

@@ -21,7 +21,7 @@ export function commandModel({ shared }: ConformanceStores): void {
         fc.asyncProperty(scenario, async each => {
           commands += await runScenario(stores, `topic-${++runs}`, each)
         }),
-        runsOf({ runs: 15, longestSeconds: 120 }),
+        runsOf({ runs: 10, longestSeconds: 120 }),
       )
       const seconds = (performance.now() - started) / 1_000
       t.diagnostic(`${runs} runs, ${commands} commands on each store, ${Math.round(commands / seconds)} a second`)
