@@ -33,7 +33,8 @@ export const ratioAtLeast = (least: number): Target => ({
 
 export const ratioAtMost = (most: number): Target => ({
   text: `ratio ≤ ${most}`,
-  isMet: (_ours, ratio) => ratio !== null && ratio <= most,
+  // Nothing is at most anything, also next to nothing, where there is no ratio.
+  isMet: (ours, ratio) => ours === 0 || (ratio !== null && ratio <= most),
 })
 
 export const atMost = (most: number, unit: Unit): Target => ({

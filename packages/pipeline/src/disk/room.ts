@@ -15,7 +15,7 @@ export type Room = { readonly bytes: number; readonly by: 'budget' | 'free space
 
 const MB = 1e6
 /** Reserve below the budget for temporary growth of database logs and checkpoints. */
-const MARGIN = { share: 0.1, most: 64 * MB }
+const MARGIN = { share: 0.15, most: 64 * MB }
 /** With less space than this, nothing is started. */
 const LEAST = { share: 0.02, most: 16 * MB }
 /** Space that must become free before sources resume; less would start and stop them repeatedly. */
