@@ -14,7 +14,7 @@ export type Event = {
 
 /**
  * Undisturbed at the beginning, so that everything has started. A group is found dead by a job, whose lock another fault
- * may leave behind for a minute: the first death is undisturbed too.
+ * may leave behind for some seconds: the first death is undisturbed too.
  */
 const START_MS = { processes: 1_000, database: 4_000 }
 /** Mean time between two faults of one lane. */

@@ -101,9 +101,12 @@ export function maintenance({ stores, shared }: ConformanceStores): void {
               await until(() => performance.now() > end, { what: 'a step to be done' })
               await renew()
             }
-            await database.ageJobs(61_000)
             const other = await openStore(database)
-            assert.ok(await other.jobs.lock('dead-groups', { token: TOKEN, ttlMs: 60_000 }))
+            const isTaken = async (): Promise<boolean> => {
+              await database.ageJobs(61_000)
+              return await other.jobs.lock('dead-groups', { token: TOKEN, ttlMs: 60_000 })
+            }
+            await until(isTaken, { what: 'another process to come between two renewals' })
             await other.close()
             const end = performance.now() + 30
             await until(() => performance.now() > end, { what: 'another step' })
@@ -113,6 +116,38 @@ export function maintenance({ stores, shared }: ConformanceStores): void {
           await assert.rejects(only.maintenance.runOnce('dead-groups'), JobBusyError)
           assert.equal(only.instrumentation.metrics.snapshot({ size: 0, busy: 0, waiting: 0 }).totals.jobsFailed, 1)
         })
+
+        it('keeps its lock during a step that takes longer than the lock', async () => {
+          await using database = await store.fresh()
+          await using bench = await benchOf(database, 1, 400)
+          const [only] = bench.instances
+          const running = only.maintenance.runOnce('dead-groups')
+          await until(() => only.runs === 1, { what: 'the job to begin' })
+          const end = performance.now() + 1_000
+          const other = await openStore(database)
+          while (performance.now() < end) {
+            assert.equal(await other.jobs.lock('dead-groups', { token: TOKEN, ttlMs: 60_000 }), false)
+          }
+          await other.close()
+          only.gate.open()
+          assert.deepEqual(await running, { done: 1 })
+        })
+
+        for (const { everyMs, blocks, frees } of LOCKS) {
+          it(`that runs every ${everyMs} ms is taken over ${frees} ms after its process was killed`, async () => {
+            await using database = await store.fresh()
+            await using bench = await benchOf(database, 2, undefined, everyMs)
+            const [killed, other] = bench.instances
+            void killed.maintenance.runOnce('dead-groups').catch(() => undefined)
+            await until(() => killed.runs === 1, { what: 'the job to begin' })
+            await bench.stores[0].close()
+            other.gate.open()
+            await database.ageJobs(blocks)
+            await assert.rejects(other.maintenance.runOnce('dead-groups'), JobBusyError)
+            await database.ageJobs(frees - blocks)
+            assert.deepEqual(await other.maintenance.runOnce('dead-groups'), { done: 1 })
+          })
+        }
 
         it('runs by itself, in whichever process gets to it first', async () => {
           await using database = await store.fresh()
@@ -191,9 +226,15 @@ export function maintenance({ stores, shared }: ConformanceStores): void {
 }
 
 const TOKEN = '11111111-1111-4111-8111-111111111111'
+/** As long as the interval of the job, but neither very short nor very long. */
+const LOCKS = [
+  { everyMs: 700, blocks: 1_000, frees: 5_000 },
+  { everyMs: 30_000, blocks: 15_000, frees: 30_000 },
+  { everyMs: 3_600_000, blocks: 30_000, frees: 60_000 },
+]
 
 /** Maintenance of several processes, each with a job that waits for its gate. */
-async function benchOf(database: ConformanceDatabase, count: number, lockMs?: number) {
+async function benchOf(database: ConformanceDatabase, count: number, lockMs?: number, everyMs = 60_000) {
   const stores = await Promise.all(range(1, count).map(() => openStore(database)))
   const instances = stores.map(store => {
     const instrumentation = new Instrumentation(SILENT)
@@ -215,8 +256,8 @@ async function benchOf(database: ConformanceDatabase, count: number, lockMs?: nu
       store,
       instrumentation,
       new ClockWatch(store, instrumentation),
-      [{ name: 'dead-groups', everyMs: 60_000, goesByAge: true, run }],
-      lockMs,
+      [{ name: 'dead-groups', everyMs, goesByAge: true, run }],
+      lockMs === undefined ? undefined : () => lockMs,
     )
     return instance
   })

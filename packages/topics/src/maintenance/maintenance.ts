@@ -6,8 +6,9 @@ import type { Store } from '../stores/store.ts'
 import type { ClockWatch } from './clock-watch.ts'
 import type { Job, JobContext, JobName, JobResult } from './job.ts'
 
-/** A process that is killed during a job blocks it for no longer than this. */
-const LOCK_MS = 60_000
+/** A process that is killed or stopped during a job blocks it for as long as the job's interval, within these bounds. */
+const SHORTEST_LOCK_MS = 5_000
+const LONGEST_LOCK_MS = 60_000
 const RENEWALS = 4
 /** Fraction of the interval after which a run may start again, so that jitter does not make it skip a turn. */
 const EARLY = 0.7
@@ -25,18 +26,18 @@ export class Maintenance {
   readonly #timers = new Map<JobName, NodeJS.Timeout>()
   readonly #running = new Set<Promise<unknown>>()
   readonly #stopping = new AbortController()
-  readonly #lockMs: number
+  readonly #lockMsOf: (job: Job) => number
 
   constructor(
     store: Store,
     instrumentation: Instrumentation,
     clock: ClockWatch,
     jobs: readonly Job[],
-    lockMs = LOCK_MS,
+    lockMs = lockMsOf,
   ) {
     this.#store = store
     this.#clock = clock
-    this.#lockMs = lockMs
+    this.#lockMsOf = lockMs
     this.#instrumentation = instrumentation
     this.#jobs = new Map(jobs.map(job => [job.name, job]))
   }
@@ -82,7 +83,7 @@ export class Maintenance {
   async #run(job: Job, everyMs?: number): Promise<JobResult | undefined> {
     const token = randomUUID()
     const started = performance.now()
-    const lock = { token, ttlMs: this.#lockMs, ...(everyMs !== undefined && { everyMs }) }
+    const lock = { token, ttlMs: this.#lockMsOf(job), ...(everyMs !== undefined && { everyMs }) }
     try {
       // Checked before the lock: another process, whose clock is right, may do the work.
       const refusal = job.goesByAge ? await this.#clock.refusal() : undefined
@@ -94,8 +95,12 @@ export class Maintenance {
       this.#report(job, started, {}, error)
       throw error
     }
+    const renew = this.#renewalOf(job, token)
+    // A step may take longer than the lock; a lost lock is noticed at the end of the step.
+    const timer = setInterval(() => void renew().catch(() => undefined), this.#lockMsOf(job) / RENEWALS)
+    timer.unref()
     try {
-      const result = await job.run(this.#contextOf(job, token))
+      const result = await job.run({ renew, signal: this.#stopping.signal })
       await this.#store.jobs.unlock(job.name, token, result)
       this.#report(job, started, result)
       return result
@@ -105,17 +110,20 @@ export class Maintenance {
       await this.#store.jobs.unlock(job.name, token, { error: `${name}: ${message}` }).catch(() => undefined)
       this.#report(job, started, {}, error)
       throw error
+    } finally {
+      clearInterval(timer)
     }
   }
 
-  #contextOf({ name }: Job, token: string): JobContext {
+  #renewalOf(job: Job, token: string): JobContext['renew'] {
+    const ttlMs = this.#lockMsOf(job)
     let renewedAt = performance.now()
-    const renew = async (): Promise<void> => {
-      if (performance.now() - renewedAt < this.#lockMs / RENEWALS) return
-      if (!(await this.#store.jobs.renew(name, { token, ttlMs: this.#lockMs }))) throw new JobBusyError(name)
-      renewedAt = performance.now()
+    return async () => {
+      const now = performance.now()
+      if (now - renewedAt < (ttlMs / RENEWALS) * EARLY) return
+      if (!(await this.#store.jobs.renew(job.name, { token, ttlMs }))) throw new JobBusyError(job.name)
+      renewedAt = now
     }
-    return { renew, signal: this.#stopping.signal }
   }
 
   #report({ name }: Job, started: number, result: JobResult, cause?: unknown): void {
@@ -133,3 +141,5 @@ export class Maintenance {
     }
   }
 }
+
+const lockMsOf = ({ everyMs }: Job): number => Math.min(Math.max(everyMs, SHORTEST_LOCK_MS), LONGEST_LOCK_MS)
