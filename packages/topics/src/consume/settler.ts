@@ -97,7 +97,7 @@ export class Settler {
     }
     this.#running = undefined
     if (!this.#isStopped) return
-    for (const held of this.#dirty) held.refuse(new ClosedError('This Tidemark'))
+    for (const held of this.#dirty) held.refuse(this.#unknown ?? new ClosedError('This Tidemark'))
   }
 
   /** Cut short when somebody waits for a settlement. */
@@ -151,7 +151,7 @@ export class Settler {
     const refuse = !isPassing(error) || performance.now() - this.#failingSince > CALLER_PATIENCE_MS
     for (const { held, settlement } of pending) {
       held.putBack(settlement)
-      if (refuse) held.refuse(this.#unknown ?? error)
+      if (refuse) held.refuse(this.#unknown ?? unanswered(error))
       if (!held.dirty) this.#mark(held)
     }
     this.#tellOf(pending, error)
@@ -171,7 +171,7 @@ export class Settler {
   #setAside(pending: readonly Pending[], error: unknown): true {
     for (const { held, settlement } of pending) {
       held.putBack(settlement)
-      held.refuse(error)
+      held.refuse(unanswered(error))
       const timer = setTimeout(() => this.touch(held), RETRY.maxMs)
       timer.unref()
     }
@@ -223,6 +223,12 @@ export class Settler {
 
 /** It would refuse any settlement now. */
 const isAway = (error: unknown): boolean => error instanceof DatabaseError && error.code !== 'TIDEMARK_DATABASE'
+
+/** What a caller is told who is no longer kept waiting: the settlement may be stored at any later time. */
+const unanswered = (error: unknown): unknown =>
+  error instanceof DatabaseError && !(error instanceof OutcomeUnknownError)
+    ? OutcomeUnknownError.whileRetried(error)
+    : error
 
 /** Temporary: callers wait for a while. */
 const isPassing = (error: unknown): boolean =>

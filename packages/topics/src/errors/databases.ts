@@ -54,7 +54,7 @@ export class DatabaseMovedError extends DatabaseUnreachableError {
 export class OutcomeUnknownError extends DatabaseError {
   /** Always `'TIDEMARK_OUTCOME_UNKNOWN'`. */
   declare readonly code: 'TIDEMARK_OUTCOME_UNKNOWN'
-  /** Whether the connection was lost or the file moved; otherwise the sync to disk failed. */
+  /** Whether the connection was lost or the file moved. */
   readonly isConnectionLost: boolean
 
   private constructor(what: string, isConnectionLost: boolean, cause: unknown) {
@@ -74,6 +74,12 @@ export class OutcomeUnknownError extends DatabaseError {
 
   static afterMove(where: string): OutcomeUnknownError {
     return new OutcomeUnknownError(`The database file ${where} was moved away during a transaction`, true, undefined)
+  }
+
+  /** The database refused a settlement, which goes on being tried after its caller was told. */
+  static whileRetried(cause: DatabaseError): OutcomeUnknownError {
+    const what = `A settlement was not stored, and is tried again in the background (${cause.message})`
+    return new OutcomeUnknownError(what, false, cause)
   }
 
   static afterLostConnection(where: string, cause: unknown): OutcomeUnknownError {
