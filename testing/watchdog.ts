@@ -1,5 +1,5 @@
 /**
- * Ends the processes and removes the folders that must not outlive this process, however this process ends: normal
+ * Ends the processes, unmounts the disks and removes the folders that must not outlive this process, however this process ends: normal
  * exit, crash, Ctrl-C or SIGKILL.
  *
  *   this process ──pipe──▶ watchdog-process.ts   (its own session, so Ctrl-C does not reach it)
@@ -17,10 +17,12 @@ export type EndSignal = NodeJS.Signals | 0
 
 export type Leftovers = {
   processes: { pid: number; signal: EndSignal }[]
+  mounts: string[]
   folders: string[]
 }
 
 const processes = new Map<number, EndSignal>()
+const mounts = new Set<string>()
 const folders = new Set<string>()
 let pipe: Writable | undefined
 
@@ -31,6 +33,16 @@ export function watchProcess(pid: number, signal: EndSignal): void {
 
 export function unwatchProcess(pid: number): void {
   if (processes.delete(pid)) tellWatchdog()
+}
+
+/** Before its folder, which can't be removed while it is mounted. */
+export function watchMount(path: string): void {
+  mounts.add(path)
+  tellWatchdog()
+}
+
+export function unwatchMount(path: string): void {
+  if (mounts.delete(path)) tellWatchdog()
 }
 
 export function watchFolder(path: string): void {
@@ -45,6 +57,7 @@ export function unwatchFolder(path: string): void {
 function tellWatchdog(): void {
   const leftovers: Leftovers = {
     processes: Array.from(processes, ([pid, signal]) => ({ pid, signal })),
+    mounts: [...mounts],
     folders: [...folders],
   }
   pipe ??= startWatchdog()

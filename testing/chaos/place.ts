@@ -3,7 +3,8 @@ import { join } from 'node:path'
 import { Network } from '../../packages/topics/test/postgres/network.ts'
 import { createFolder, fastFolder, removeFolder } from '../folders.ts'
 import { type PostgresServer, startPostgres } from '../postgres-server.ts'
-import { Disk } from './disk.ts'
+import { Disk } from '../disk.ts'
+import { Turns } from './turns.ts'
 import type { Engine } from './world.ts'
 
 export type Place = AsyncDisposable & {
@@ -12,6 +13,8 @@ export type Place = AsyncDisposable & {
   readonly url: string
   /** For the run itself: no fault of the network applies. */
   readonly directUrl: string
+  /** The run itself looks into a SQLite file only while no fault takes the file or its disk away. */
+  readonly turns: Turns
   /** PostgreSQL. */
   readonly server: ServerPlace | undefined
   /** SQLite. */
@@ -38,7 +41,7 @@ async function createFile(): Promise<Place> {
   const url = `sqlite:${path}`
   return {
     engine: 'sqlite',
-    ...{ url, directUrl: url, server: undefined },
+    ...{ url, directUrl: url, turns: new Turns(), server: undefined },
     file: { path, disk: disk instanceof Disk ? disk : undefined, whyNoDisk: disk instanceof Disk ? undefined : disk },
     async [Symbol.asyncDispose]() {
       if (disk instanceof Disk) await disk[Symbol.asyncDispose]()
@@ -53,7 +56,7 @@ async function createServer(): Promise<Place> {
   const place: ServerPlace = { server, network }
   return {
     engine: 'postgres',
-    ...{ url: network.url, directUrl: server.url, file: undefined, server: place },
+    ...{ url: network.url, directUrl: server.url, turns: new Turns(), file: undefined, server: place },
     async [Symbol.asyncDispose]() {
       await network[Symbol.asyncDispose]()
       if (place.server !== server) await place.server[Symbol.asyncDispose]()

@@ -8,7 +8,7 @@ import { DOOMED } from '../world.ts'
 import { BOTH, type Fault } from './fault.ts'
 
 const LIFE_MS = 1_500
-const PATIENCE_MS = 30_000
+const PATIENCE_MS = 120_000
 
 export const droppedNamespace: Fault = {
   name: 'dropped-namespace',
@@ -22,7 +22,7 @@ export const droppedNamespace: Fault = {
     if (posts.length > 0) fleet.start(posts)
     await delay(LIFE_MS)
     try {
-      await until(() => isDropped(place.directUrl), { what: 'the namespace to be dropped', timeout: PATIENCE_MS })
+      await until(() => place.turns.take(() => isDropped(place.directUrl)), { what: 'the namespace to be dropped', timeout: PATIENCE_MS })
     } finally {
       journal.write({ what: 'loss', fault: 'dropped-namespace', scope: `${DOOMED}/`, from: 0, to: now() })
     }

@@ -24,9 +24,11 @@ export const powerLoss: Fault = {
   async inject(scene) {
     const { disk } = fileOf(scene)
     const from = now()
-    await scene.fleet.allDown(
-      async () => await disk?.restorePower(),
-      async () => await disk?.cutPower(),
+    await scene.place.turns.take(() =>
+      scene.fleet.allDown(
+        async () => await disk?.restorePower(),
+        async () => await disk?.cutPower(),
+      ),
     )
     scene.journal.write({ what: 'crash', fault: 'power-loss', scope: '', from, to: now() })
   },
@@ -54,13 +56,16 @@ export const restoredFile: Fault = {
     const { path } = fileOf(scene)
     using folder = temporaryFolder()
     const backup = join(folder.path, 'app.db')
-    await scene.fleet.allDown(async () => copy(path, backup))
+    await withoutFile(scene, () => copy(path, backup))
     const from = now()
     await delay(LOSING_MS)
-    await scene.fleet.allDown(async () => copy(backup, path))
+    await withoutFile(scene, () => copy(backup, path))
     scene.journal.write({ what: 'loss', fault: 'restored-copy', scope: 'default/', from, to: now() })
   },
 }
+
+const withoutFile = (scene: Scene, work: () => void): Promise<void> =>
+  scene.place.turns.take(() => scene.fleet.allDown(async () => work()))
 
 function copy(from: string, to: string): void {
   for (const suffix of SUFFIXES) {

@@ -5,7 +5,7 @@ import { SILENT } from '../silent.ts'
 import { DEATH_MS, LEASE_MS, LONGEST_SWEEP_MS } from '../world.ts'
 import { BOTH, type Fault } from './fault.ts'
 
-const LONGEST_DEATH_MS = 12_000
+const LONGEST_DEATH_MS = 30_000
 /** The other of the two takes over what the first held. */
 const TWINS = ['groups-1', 'groups-2']
 const OTHERS = ['readers', 'puller', 'operator', 'publisher-1']
@@ -33,7 +33,7 @@ export const death: Fault = {
   async inject({ fleet, place }) {
     fleet.signal('mortal', 'SIGSTOP')
     try {
-      await until(() => isDead(place.directUrl), { what: 'the group to be found dead', timeout: LONGEST_DEATH_MS })
+      await until(() => place.turns.take(() => isDead(place.directUrl)), { what: 'the group to be found dead', timeout: LONGEST_DEATH_MS })
     } catch {
       // The faults of the other lane kept everybody from looking; the report says that no group died.
     } finally {

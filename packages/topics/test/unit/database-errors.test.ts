@@ -70,6 +70,10 @@ describe('an error of SQLite', () => {
     assert.equal(classOf(numbered(FULL)), DatabaseFullError)
     assert.equal(classOf(coded('SQLITE_FULL')), DatabaseFullError)
     assert.equal(classOf(coded('ENOSPC')), DatabaseFullError)
+    // No room for the index of the WAL.
+    assert.equal(classOf(numbered(IOERR | (19 << 8))), DatabaseFullError)
+    assert.equal(classOf(coded('SQLITE_IOERR_SHMSIZE')), DatabaseFullError)
+    assert.equal(classOf(coded('SQLITE_IOERR_WRITE')), DatabaseError)
     assert.equal(classOf(coded('EACCES')), DatabaseReadOnlyError)
     assert.equal(classOf(numbered(CORRUPT)), DatabaseError)
     assert.equal(classOf(numbered(IOERR)), DatabaseError)

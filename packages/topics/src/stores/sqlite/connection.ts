@@ -30,10 +30,11 @@ import type { SqliteDatabase, SqliteDriver, SqliteStatement } from './driver.ts'
 import { nodeSqlite } from './drivers/node-sqlite.ts'
 import { type FileChange, FileIdentity } from './file-identity.ts'
 import { findIncarnation, goneError, requireRecords } from './incarnations.ts'
+import { IndexRoom } from './index-room.ts'
 import { createPrivateFile, foldersOf } from './private-file.ts'
 import { requiredRow, rowOf } from './rows.ts'
 import { isBusy, mapError } from './sqlite-errors.ts'
-import { isAtLeast, OLDEST_SQLITE, olderError, walError } from './sqlite-version.ts'
+import { isAtLeast, OLDEST_SQLITE, olderError, requireNoWal, walError } from './sqlite-version.ts'
 import type { Transaction } from './transaction.ts'
 import { WalSync } from './wal-sync.ts'
 import { WriteQueue } from './write-queue.ts'
@@ -73,6 +74,7 @@ export class Connection implements Transaction {
   readonly #callers = new CallersConnections()
   readonly guard = new NamespaceGuard()
   readonly #file: FileIdentity | undefined
+  readonly #room: IndexRoom
   #incarnation: number | undefined
   #syncsItself = false
   /** Another process with a newer SQLite may turn WAL on; with this version a checkpoint could corrupt the file. */
@@ -98,6 +100,8 @@ export class Connection implements Transaction {
         locked: body => this.#writes.add(body),
       })
       this.#file = options.path === ':memory:' ? undefined : new FileIdentity(options.path)
+      this.#room = new IndexRoom(this.realPath)
+      this.#room.require()
     } catch (error) {
       throw mapError(error, options.path)
     }
@@ -321,9 +325,10 @@ export class Connection implements Transaction {
 
   #transaction<T>(body: () => T): T {
     this.guard.assertThere()
+    this.#room.require()
     this.#run('begin immediate')
     try {
-      if (this.#refusesWal) this.#requireNoWal()
+      if (this.#refusesWal) requireNoWal(this.#prepare, this.path, this.#driver)
       this.#requireIncarnation(this.#prepare)
       if (performance.now() - this.#touchedAt > TOUCH_MS) this.#touchClock()
       const result = body()
@@ -348,11 +353,6 @@ export class Connection implements Transaction {
       if (isBusy(error)) return true
       throw mapError(error, this.path)
     }
-  }
-
-  #requireNoWal(): void {
-    const mode = rowOf<{ journal_mode: string }>(this.prepare('pragma journal_mode'))
-    if (mode?.journal_mode === 'wal') throw walError(this.path, this.#driver)
   }
 
   #touchClock(): void {

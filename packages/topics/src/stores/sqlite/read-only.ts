@@ -1,6 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { type Backoff, backoffMs, spread } from '../../backoff.ts'
 import type { SqliteDatabase, SqliteDriver } from './driver.ts'
+import { IndexRoom } from './index-room.ts'
 import { isBusy, mapError } from './sqlite-errors.ts'
 
 const PATIENCE_MS = 10_000
@@ -21,6 +22,7 @@ export async function readOnly<T>(path: string, driver: SqliteDriver, look: (db:
 }
 
 function lookOnce<T>(path: string, driver: SqliteDriver, look: (db: SqliteDatabase) => T): T {
+  new IndexRoom(path).require()
   const db = driver.open(path, { readOnly: true })
   try {
     return look(db)

@@ -16,6 +16,8 @@ const READONLY = 8
 const IOERR = 10
 const CORRUPT = 11
 const FULL = 13
+/** The extended code of a disk with no room for the index of the WAL. */
+const IOERR_SHMSIZE = 4_874
 const CANTOPEN = 14
 const NOTADB = 26
 
@@ -27,6 +29,7 @@ export const isBusy = (error: unknown): boolean => {
 /** Maps errors of SQLite and the file system to Tidemark's; Tidemark's own pass unchanged. */
 export function mapError(error: unknown, path: string, waitedMs = 0): unknown {
   if (error instanceof TidemarkError) return error
+  if (codeOf(error) === IOERR_SHMSIZE) return new DatabaseFullError(path, error)
   switch (primaryCode(error)) {
     case BUSY:
     case LOCKED:
@@ -81,13 +84,19 @@ function isReadOnlyFolder(path: string): boolean {
 }
 
 /** Names of the codes in libraries that give no numbers. */
-const CODES: Record<string, number> = { BUSY, LOCKED, READONLY, IOERR, CORRUPT, FULL, CANTOPEN, NOTADB }
+const CODES: Record<string, number> = { IOERR_SHMSIZE, BUSY, LOCKED, READONLY, IOERR, CORRUPT, FULL, CANTOPEN, NOTADB }
 
 function primaryCode(error: unknown): number | undefined {
+  const code = codeOf(error)
+  return code === undefined ? undefined : code & 0xff
+}
+
+/** The extended code, where the library gives it. */
+function codeOf(error: unknown): number | undefined {
   if (typeof error !== 'object' || error === null) return undefined
   const { errcode, rawCode, code } = error as { errcode?: unknown; rawCode?: unknown; code?: unknown }
   const number = errcode ?? rawCode
-  if (typeof number === 'number') return number & 0xff
-  const [, name] = typeof code === 'string' ? (/^SQLITE_([A-Z]+)/.exec(code) ?? []) : []
-  return name === undefined ? undefined : CODES[name]
+  if (typeof number === 'number') return number
+  const [, name, kind] = typeof code === 'string' ? (/^SQLITE_(([A-Z]+)\w*)/.exec(code) ?? []) : []
+  return CODES[name ?? ''] ?? CODES[kind ?? '']
 }

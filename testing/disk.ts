@@ -1,13 +1,16 @@
 /**
  * A disk of its own for a SQLite file: an ext4 file system in a file, mounted through a loop device. It can lose its power
- * (FS_IOC_SHUTDOWN drops everything that was not synced) and run full. It needs root and a kernel that allows loop mounts.
+ * (FS_IOC_SHUTDOWN drops everything that was not synced) and run full. Its blocks are smaller than a page of memory, as on
+ * any small ext4. It needs root and a kernel that allows loop mounts.
  */
 import { execFile } from 'node:child_process'
-import { rmSync, statfsSync, writeFileSync } from 'node:fs'
+import { rmSync, statfsSync, statSync, truncateSync, writeFileSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
-import { createFolder, removeFolder } from '../folders.ts'
+import { createFolder, removeFolder } from './folders.ts'
+import { until } from './until.ts'
+import { unwatchMount, watchMount } from './watchdog.ts'
 
 const run = promisify(execFile)
 const SIZE_MB = 128
@@ -29,11 +32,12 @@ export class Disk implements AsyncDisposable {
     const disk = new Disk(folder)
     try {
       await run('truncate', ['-s', `${SIZE_MB}M`, disk.#image])
-      await run('mkfs.ext4', ['-q', '-F', '-m', '0', disk.#image])
+      await run('mkfs.ext4', ['-q', '-F', '-m', '0', '-b', '1024', disk.#image])
       await mkdir(disk.path)
       await disk.#mount()
       return disk
     } catch (error) {
+      unwatchMount(disk.path)
       removeFolder(folder)
       return `this machine allows no loop mount (${(error as Error).message.split('\n')[0]})`
     }
@@ -64,14 +68,18 @@ export class Disk implements AsyncDisposable {
     this.free()
   }
 
-  /** Nothing is left until `free` is called. */
-  async fill(): Promise<void> {
+  /** Only `left` bytes are left until `free` is called. */
+  async fill(left = 0): Promise<void> {
+    // Otherwise the machine's own disk would be filled.
+    if (statSync(this.path).dev === statSync(this.#folder).dev) throw new Error(`Somebody has unmounted ${this.path}`)
     const { bavail, bsize } = statfsSync(this.path)
     await run('fallocate', ['-l', String(Math.max(bavail - 1, 1) * bsize), this.#ballast]).catch(() => {}) // Others were quicker.
     try {
-      for (;;) writeFileSync(this.#ballast, Buffer.alloc(4_096), { flag: 'a' })
+      for (let size = 0; size < SIZE_MB * 2 ** 20; size += 4_096) {
+        writeFileSync(this.#ballast, Buffer.alloc(4_096), { flag: 'a' })
+      }
     } catch {
-      // Now it is full.
+      truncateSync(this.#ballast, statSync(this.#ballast).size - left) // Now it was full.
     }
   }
 
@@ -85,19 +93,18 @@ export class Disk implements AsyncDisposable {
   }
 
   async #mount(): Promise<void> {
+    watchMount(this.path)
     await run('mount', ['-o', 'loop', this.#image, this.path])
   }
 
   async #unmount(): Promise<void> {
-    for (let attempt = 1; ; attempt++) {
-      try {
-        await run('umount', [this.path])
-        return
-      } catch (error) {
-        // A process that was killed a moment ago may still hold its files.
-        if (attempt === 20) throw error
-        await new Promise(resolve => setTimeout(resolve, 100))
-      }
-    }
+    // A process that was killed a moment ago may still hold its files.
+    const isUnmounted = (): Promise<boolean> =>
+      run('umount', [this.path]).then(
+        () => true,
+        () => false,
+      )
+    await until(isUnmounted, { what: `nobody to use ${this.path}` })
+    unwatchMount(this.path)
   }
 }
