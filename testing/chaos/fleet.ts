@@ -1,6 +1,5 @@
 /** The processes of a run: each is restarted when it ends, whoever ended it, until it is asked to stop. */
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { createFolder } from '../folders.ts'
 import { type Script, spawnScript } from '../processes.ts'
 import { until } from '../until.ts'
 import type { Journal } from './journal.ts'
@@ -24,8 +23,9 @@ export const DOOMED_POSTS: readonly Post[] = [
   { name: 'doomed-group', script: 'mayfly-group', namespace: DOOMED },
 ]
 
-const START_MS = 120_000
-const STOP_MS = 30_000
+/** Many times what it takes, because the machine may have other work. */
+const START_MS = 300_000
+const STOP_MS = 120_000
 const LINES = 12
 /** A process that ends by itself is restarted, but not in a loop. */
 const AFTER_ERROR_MS = 500
@@ -139,7 +139,7 @@ export class Fleet implements AsyncDisposable {
       script: spawnScript(new URL(`workers/${script}.ts`, import.meta.url), [JSON.stringify(args)], {
         nodeFlags: ['--max-semi-space-size=2'],
         // Starting takes a third of the time, and a run starts many.
-        env: { NODE_COMPILE_CACHE: join(tmpdir(), 'tidemark-chaos-cache') },
+        env: { NODE_COMPILE_CACHE: compileCache() },
       }),
       isExpected: false,
     }
@@ -162,4 +162,12 @@ export class Fleet implements AsyncDisposable {
     if (isExpected) restart()
     else setTimeout(restart, AFTER_ERROR_MS).unref()
   }
+}
+
+let cache: string | undefined
+
+/** For all runs of this process; the watchdog removes it at the end. */
+function compileCache(): string {
+  cache ??= createFolder('tidemark-chaos-cache')
+  return cache
 }

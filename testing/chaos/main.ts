@@ -58,12 +58,21 @@ async function runTopics(options: ChaosOptions, engine: Engine, seed: number): P
   const result = await shown(`${engine} seed ${seed}`, shared => runOnce({ ...run, ...shared }))
   printRun(result)
   if (result.violations.length > 0) {
-    const runWith = (events: readonly number[]): Promise<RunResult> =>
-      shown(`${engine} seed ${seed}`, shared => runOnce({ ...run, events, ...shared }))
-    const smallest = options.shrink ? await shrink(result, runWith) : result
-    console.log(`  npm run chaos -- ${again(smallest, options)}`)
+    console.log(`  npm run chaos -- ${again(result, options)}`)
+    if (options.shrink) await shrinkRun(result, run, options)
   }
   return result
+}
+
+async function shrinkRun(
+  result: RunResult,
+  run: Omit<RunOptions, 'signal' | 'onProgress'>,
+  options: ChaosOptions,
+): Promise<void> {
+  const runWith = (events: readonly number[]): Promise<RunResult> =>
+    shown(`${run.engine} seed ${run.seed}`, shared => runOnce({ ...run, events, ...shared }))
+  const smallest = await shrink(result, runWith)
+  console.log(`  npm run chaos -- ${again(smallest, options)}`)
 }
 
 async function runTurns({ seconds }: ChaosOptions, engine: Engine, seed: number): Promise<PipelineResult> {
