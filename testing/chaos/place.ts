@@ -1,9 +1,9 @@
 /** Where the database of a run lives: a file on a disk of its own, or a server behind a network that faults can break. */
 import { join } from 'node:path'
 import { Network } from '../../packages/topics/test/postgres/network.ts'
+import { Disk } from '../disk.ts'
 import { createFolder, fastFolder, removeFolder } from '../folders.ts'
 import { type PostgresServer, startPostgres } from '../postgres-server.ts'
-import { Disk } from '../disk.ts'
 import { Turns } from './turns.ts'
 import type { Engine } from './world.ts'
 

@@ -22,7 +22,10 @@ export const droppedNamespace: Fault = {
     if (posts.length > 0) fleet.start(posts)
     await delay(LIFE_MS)
     try {
-      await until(() => place.turns.take(() => isDropped(place.directUrl)), { what: 'the namespace to be dropped', timeout: PATIENCE_MS })
+      await until(() => place.turns.take(() => isDropped(place.directUrl)), {
+        what: 'the namespace to be dropped',
+        timeout: PATIENCE_MS,
+      })
     } finally {
       journal.write({ what: 'loss', fault: 'dropped-namespace', scope: `${DOOMED}/`, from: 0, to: now() })
     }

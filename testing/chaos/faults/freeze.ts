@@ -33,7 +33,10 @@ export const death: Fault = {
   async inject({ fleet, place }) {
     fleet.signal('mortal', 'SIGSTOP')
     try {
-      await until(() => place.turns.take(() => isDead(place.directUrl)), { what: 'the group to be found dead', timeout: LONGEST_DEATH_MS })
+      await until(() => place.turns.take(() => isDead(place.directUrl)), {
+        what: 'the group to be found dead',
+        timeout: LONGEST_DEATH_MS,
+      })
     } catch {
       // The faults of the other lane kept everybody from looking; the report says that no group died.
     } finally {
