@@ -8,7 +8,8 @@ import { DOOMED } from '../world.ts'
 import { BOTH, type Fault } from './fault.ts'
 
 const LIFE_MS = 1_500
-const PATIENCE_MS = 120_000
+/** A transaction of a silent connection can be in the way until the server ends it after a minute. */
+const PATIENCE_MS = 180_000
 
 export const droppedNamespace: Fault = {
   name: 'dropped-namespace',
@@ -35,7 +36,7 @@ export const droppedNamespace: Fault = {
 /** A fault of the other lane may be in the way. */
 async function isDropped(url: string): Promise<boolean> {
   try {
-    const tm = await open(url, { namespace: DOOMED, logger: SILENT, maintenance: false })
+    await using tm = await open(url, { namespace: DOOMED, logger: SILENT, maintenance: false })
     await tm.dropNamespace()
     return true
   } catch (error) {

@@ -78,9 +78,15 @@ export const failover: Fault = {
     const primary = place.server
     const replica = await primary.replica(`replica-${now()}`, await findFreePort())
     await replica.start()
-    await until(() => isFollowing(primary.url, replica.url), { what: 'the standby to follow', timeout: 60_000 })
+    // Whatever was acknowledged before this is on the standby. What comes later may be missing from it: the primary
+    // answers without waiting for it.
+    let from = now()
+    const isFollowing = async (): Promise<boolean> => {
+      from = now()
+      return await hasCaughtUp(primary.url, replica.url)
+    }
+    await until(isFollowing, { what: 'the standby to follow', timeout: 60_000 })
     await replica.stop('fast')
-    const from = now()
     await delay(LOSING_MS)
     await primary.stop('immediate')
     const to = now()
@@ -134,7 +140,7 @@ async function enoughPublished(scene: Scene): Promise<void> {
   await until(isEnough, { what: 'messages to lose', timeout: LONGEST_LOSING_MS }).catch(() => {}) // Then fewer are lost.
 }
 
-async function isFollowing(primary: string, replica: string): Promise<boolean> {
+async function hasCaughtUp(primary: string, replica: string): Promise<boolean> {
   const [{ lsn } = { lsn: '0/0' }] = await query<{ lsn: string }>(primary, 'select pg_current_wal_lsn() as lsn')
   const text = `select pg_last_wal_replay_lsn() >= '${lsn}' as is_there`
   return (await query<{ is_there: boolean }>(replica, text))[0]?.is_there === true

@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { connect as connectTo, createServer, type Socket } from 'node:net'
+import { setTimeout as delay } from 'node:timers/promises'
 
 /** A client's way to the server. */
 type Way = {
@@ -11,6 +12,8 @@ type Way = {
   isSilent: boolean
   /** Its next answer is lost, and the connection with it. */
   losesAnswer: boolean
+  /** It has sent what `lostAnswers.after` waits for. */
+  isChosen: boolean
 }
 
 /** A network between clients and the server that the test can silence or cut: real sockets, of which nothing gets through. */
@@ -29,8 +32,11 @@ export class Network implements AsyncDisposable {
   most = 0
   /** So many milliseconds pass before anything arrives, in either direction. */
   delayMs = 0
-  /** The next `count` requests that match are carried out by the server, and their answers are lost with the connection. */
-  lostAnswers: { readonly to: RegExp; count: number } | undefined
+  /**
+   * The next `count` requests that match are carried out by the server, and their answers are lost with the connection.
+   * With `after`, only on connections on which that was sent before.
+   */
+  lostAnswers: { readonly to: RegExp; readonly after?: RegExp; count: number } | undefined
 
   static async to(url: string): Promise<Network> {
     const target = new URL(url)
@@ -90,7 +96,7 @@ export class Network implements AsyncDisposable {
 
   #join(client: Socket, target: URL): void {
     const server = connectTo({ host: target.hostname, port: Number(target.port) })
-    const way: Way = { client, server, isSilent: this.#cut, isDeaf: false, losesAnswer: false }
+    const way: Way = { client, server, isSilent: this.#cut, isDeaf: false, losesAnswer: false, isChosen: false }
     this.#ways.add(way)
     this.most = Math.max(this.most, this.connections)
     const { fate } = this
@@ -106,10 +112,17 @@ export class Network implements AsyncDisposable {
       [client, server],
       [server, client],
     ] as const) {
+      let onTheirWay = 0
+      let last: Promise<unknown> = Promise.resolve()
       from.on('data', data => {
         if (way.losesAnswer && from === server) return reset(way)
-        if (this.delayMs > 0) setTimeout(() => pass(way, from, to, data), this.delayMs)
-        else pass(way, from, to, data)
+        if (this.delayMs === 0 && onTheirWay === 0) return pass(way, from, to, data)
+        // A connection keeps its order, also when the delay ends.
+        onTheirWay++
+        last = Promise.all([last, delay(this.delayMs)]).then(() => {
+          onTheirWay--
+          pass(way, from, to, data)
+        })
       })
       from.on('error', () => from.destroy())
       from.on('close', () => {
@@ -124,7 +137,9 @@ export class Network implements AsyncDisposable {
     if (this.onSent === undefined && lost === undefined) return
     const text = data.toString('latin1')
     this.onSent?.(text)
+    if (lost?.after?.test(text)) way.isChosen = true
     if (lost === undefined || lost.count === 0 || !lost.to.test(text)) return
+    if (lost.after !== undefined && !way.isChosen) return
     lost.count--
     way.losesAnswer = true
   }
