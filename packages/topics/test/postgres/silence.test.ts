@@ -290,6 +290,22 @@ describe('a database that does not answer', () => {
   })
 })
 
+describe('a long call whose connection falls silent for ever', () => {
+  it('ends with an error long before the limit of its statements', async () => {
+    await using w = await world({ maintenance: false })
+    await using _ = await w.there.reader('events', { group: 'g' }).ready()
+    const lock = await locked(w.database, 'tidemark.subscription')
+    const refused = assert.rejects(w.here.admin.resetGroup('events', 'g', 'beginning'), DatabaseUnreachableError)
+    await until(() => hasWaiting(w.database), { what: 'the call to wait' })
+    w.network.cut()
+    await lock[Symbol.asyncDispose]()
+    await until(async () => !(await hasWaiting(w.database)), { what: 'the server to answer' })
+    w.network.forget()
+    await refused
+    await w.here.admin.resetGroup('events', 'g', 'beginning')
+  })
+})
+
 describe('statementTimeout', () => {
   it('is checked like every option', async () => {
     await using database = await fresh()
@@ -347,6 +363,13 @@ async function locked(database: TestDatabase, table: string): Promise<AsyncDispo
   await client.connect()
   await client.query(`begin; lock table ${table} in access exclusive mode`)
   return { [Symbol.asyncDispose]: () => client.end() }
+}
+
+/** Whether somebody waits for that lock. */
+async function hasWaiting(database: TestDatabase): Promise<boolean> {
+  const waiting =
+    'select from pg_locks where not granted and database = (select oid from pg_database where datname = current_database())'
+  return (await executePostgres(database.url, waiting)).length > 0
 }
 
 /** The server's processes that listen for wake-ups. */

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
-import { it } from 'node:test'
+import { describe, it } from 'node:test'
 import { Client } from 'pg'
-import { OutcomeUnknownError, open } from 'tidemark'
-import { freshDatabase } from '../../../../testing/databases.ts'
+import { OutcomeUnknownError, open, type Reader, type Tidemark } from 'tidemark'
+import { freshDatabase, migratedDatabase } from '../../../../testing/databases.ts'
 import { until } from '../../../../testing/until.ts'
-import { range } from '../../src/conformance/consuming.ts'
+import { range, receive } from '../../src/conformance/consuming.ts'
 import { SILENT } from '../conformance/stores.ts'
 import { Network } from './network.ts'
 
@@ -36,5 +36,41 @@ it('a publish whose answer is lost is reported as unknown, and is not stored twi
   } finally {
     await holder.end()
     await drop()
+  }
+})
+
+type Bench = { readonly tm: Tidemark; readonly reader: Reader<number> }
+
+type Write = { readonly to: RegExp; readonly after?: RegExp; readonly call: (bench: Bench) => Promise<unknown> }
+
+/** Each is carried out by the server before its answer is lost. */
+const WRITES: Record<string, Write> = {
+  publish: { to: /tidemark_publish/, call: ({ tm }) => tm.publish('work', 1) },
+  'publish with a messageId': { to: /dedupe/, call: ({ tm }) => tm.publish('work', 1, { messageId: 'one' }) },
+  publishBatch: { to: /tidemark_publish/, call: ({ tm }) => tm.publishBatch('work', [1, 2]) },
+  configureTopic: {
+    ...{ to: /commit/, after: /set config =/ },
+    call: ({ tm }) => tm.configureTopic('work', { semantics: 'pub-sub', retention: '2h' }),
+  },
+  pauseGroup: { to: /commit/, after: /set status =/, call: ({ tm }) => tm.admin.pauseGroup('work', 'g') },
+  resetGroup: { to: /commit/, after: /reset_cursor/, call: ({ tm }) => tm.admin.resetGroup('work', 'g', 'beginning') },
+  redrive: { to: /commit/, after: /redrive/, call: ({ tm }) => tm.admin.redrive('work', { group: 'g' }) },
+  discard: { to: /commit/, after: /delete/, call: ({ tm }) => tm.admin.discard('work', { group: 'g' }) },
+  setTracking: { to: /commit/, after: /track_by_ref/, call: ({ tm }) => tm.admin.setTracking('work', 'reference') },
+  extend: { to: /tidemark_extend/, call: async ({ reader }) => (await receive(reader)).extend('1m') },
+}
+
+describe('a call whose answer is lost', () => {
+  for (const [name, { call, ...lost }] of Object.entries(WRITES)) {
+    it(`has an unknown outcome: ${name}`, async () => {
+      await using database = await migratedDatabase()
+      await using network = await Network.to(database.url)
+      await using tm = await open(network.url, { logger: SILENT, maintenance: false })
+      await tm.configureTopic('work', { semantics: 'pub-sub' })
+      await using reader = await tm.reader<number>('work', { group: 'g', from: 'beginning' }).ready()
+      await tm.publish('work', 0)
+      network.lostAnswers = { ...lost, count: 1 }
+      await assert.rejects(call({ tm, reader }), OutcomeUnknownError)
+    })
   }
 })

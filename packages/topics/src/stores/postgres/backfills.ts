@@ -31,7 +31,7 @@ export function postgresBackfills(database: Database, wakeUps: WakeUps): Backfil
     },
     setStatus: (topic, subscription, status, error) =>
       database.transaction({ topic, subscription }, tx => setBackfillStatus(tx, topic, subscription, status, error)),
-    find: subscription => database.transaction({ subscription }, tx => findBackfill(tx, subscription.id)),
+    find: subscription => database.read({ subscription }, tx => findBackfill(tx, subscription.id)),
   }
 }
 

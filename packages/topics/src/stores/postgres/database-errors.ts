@@ -6,6 +6,7 @@ import {
   DatabaseReadOnlyError,
   DatabaseTimeoutError,
   DatabaseUnreachableError,
+  OutcomeUnknownError,
   TidemarkError,
 } from '../../errors.ts'
 
@@ -29,6 +30,11 @@ const REFUSED: Record<string, string> = {
 /** Maps driver errors to Tidemark errors. */
 export function mapError(error: unknown, location: string, limitMs = 0): TidemarkError {
   if (error instanceof TidemarkError) return error
+  if (error instanceof CommitError) {
+    const mapped = mapError(error.cause, location, limitMs)
+    const isUndone = isFromServer(error.cause) && !(mapped instanceof DatabaseUnreachableError)
+    return isUndone ? mapped : OutcomeUnknownError.afterLostConnection(location, error.cause)
+  }
   const code = codeOf(error)
   if (isUnreachable(error, code)) return new DatabaseUnreachableError(location, error)
   if (code === '25006') return new DatabaseReadOnlyError(location, error)
@@ -50,10 +56,26 @@ export function isAnswerLost(error: TidemarkError): boolean {
 
 /** Not if nothing was sent, or the server said why it rolled the statement back. */
 export function mayHaveHappened(error: unknown): boolean {
-  if (!(error instanceof TidemarkError)) return true
+  if (!(error instanceof TidemarkError) || error instanceof OutcomeUnknownError) return true
   if (error instanceof DatabaseUnreachableError) return isAnswerLost(error)
-  return !SQLSTATE.test(codeOf(error.cause))
+  return !isFromServer(error.cause)
 }
+
+/** For a statement that writes and commits by itself. */
+export function unknownIfLost(error: unknown, location: string): unknown {
+  const isLost = error instanceof DatabaseUnreachableError && isAnswerLost(error)
+  return isLost ? OutcomeUnknownError.afterLostConnection(location, error.cause) : error
+}
+
+/** A COMMIT was sent, and failed or was not answered. */
+export class CommitError extends Error {
+  constructor(cause: unknown) {
+    super('The COMMIT failed', { cause })
+    this.name = 'CommitError'
+  }
+}
+
+export const isFromServer = (error: unknown): boolean => SQLSTATE.test(codeOf(error))
 
 /** The code of an error reported by the server itself. */
 const SQLSTATE = /^(\d[0-9A-Z]|F0|HV|P0|XX)[0-9A-Z]{3}$/

@@ -1,11 +1,11 @@
-import { ClosedError, DatabaseUnreachableError } from '../../errors.ts'
+import { ClosedError, DatabaseUnreachableError, OutcomeUnknownError } from '../../errors.ts'
 import type { Logger } from '../../observe/logger.ts'
 import { withTimeout } from '../../with-timeout.ts'
 import type { Expected } from '../expected.ts'
 import type { PoolUse } from '../inspection.ts'
 import { NamespaceGuard } from '../namespace-guard.ts'
 import type { Apart, Connections, Ear, Sender } from './connections.ts'
-import { FunctionsRestoredError, isTransient, mapError, mayBeGone } from './database-errors.ts'
+import { CommitError, FunctionsRestoredError, isTransient, mapError, mayBeGone } from './database-errors.ts'
 import { BUNDLE_HASH } from './function-bundle.ts'
 import { expectedText, findIncarnation, goneError, requireRecords } from './incarnations.ts'
 import type { Row } from './row.ts'
@@ -93,7 +93,7 @@ export class Database implements Statements {
 
   /** Runs one statement in its own transaction, and retries if the server rolled it back. */
   query(text: string, values: unknown[] = [], name?: string, limitMs = this.statementTimeoutMs): Promise<Row[]> {
-    return again(() => this.#run(() => this.#connections.query({ text, values, name }, limitMs)))
+    return again(() => this.#run(() => withoutOutcome(this.#connections.query({ text, values, name }, limitMs))))
   }
 
   /**
@@ -108,6 +108,11 @@ export class Database implements Statements {
     limitMs = this.statementTimeoutMs,
   ): Promise<T> {
     return again(() => this.#run(() => this.#transact(expected, work, limitMs)))
+  }
+
+  /** Like `transaction`, for work that only reads: there is no outcome that could be unknown. */
+  read<T>(expected: Expected | null, work: (tx: Transaction) => Promise<T>): Promise<T> {
+    return again(() => this.#run(() => withoutOutcome(this.#transact(expected, work, this.statementTimeoutMs))))
   }
 
   /** Like `transaction`, for maintenance and operator steps, whose statements may take long. */
@@ -239,11 +244,21 @@ export class Database implements Statements {
       return await running
     } catch (error) {
       const explained = await this.explain(error)
-      if (explained instanceof DatabaseUnreachableError) this.#connections.onLost()
+      const isLost = [DatabaseUnreachableError, OutcomeUnknownError].some(each => explained instanceof each)
+      if (isLost) this.#connections.onLost()
       throw explained
     } finally {
       this.#running.delete(running)
     }
+  }
+}
+
+/** A lost COMMIT is an error like any other: nothing was to be stored, or the caller judges that. */
+async function withoutOutcome<T>(work: Promise<T>): Promise<T> {
+  try {
+    return await work
+  } catch (error) {
+    throw error instanceof CommitError ? error.cause : error
   }
 }
 

@@ -11,9 +11,9 @@ import type { Transaction } from './transaction.ts'
 /** The dead letters of one schema. */
 export function postgresDeadLetters(database: Database): DeadLetters {
   return {
-    list: (topic, query) => database.transaction({ topic }, tx => listDeadLetters(tx, topic, query)),
-    errors: query => database.transaction(query.topic ? { topic: query.topic } : {}, tx => listErrors(tx, query)),
-    find: (topic, id, bounds = {}) => database.transaction({ topic }, tx => findDeadLetter(tx, topic, id, bounds)),
+    list: (topic, query) => database.read({ topic }, tx => listDeadLetters(tx, topic, query)),
+    errors: query => database.read(query.topic ? { topic: query.topic } : {}, tx => listErrors(tx, query)),
+    find: (topic, id, bounds = {}) => database.read({ topic }, tx => findDeadLetter(tx, topic, id, bounds)),
     redrive: (topic, selection) => database.maintenance({ topic }, tx => redrive(tx, topic, selection)),
     undeliverable: (topic, selection) => database.maintenance({ topic }, tx => undeliverable(tx, topic, selection)),
     discard: (topic, selection) => database.maintenance({ topic }, tx => discard(tx, topic, selection)),

@@ -2,11 +2,12 @@ import { createHash } from 'node:crypto'
 import { withTimeout } from '../../with-timeout.ts'
 import type { PoolUse } from '../inspection.ts'
 import type { Connections, Ear, Sender, Statement } from './connections.ts'
-import { NotConnectedError } from './database-errors.ts'
+import { CommitError, NotConnectedError } from './database-errors.ts'
 import type { PostgresDriver, PostgresTransaction } from './driver.ts'
 import { toParameter } from './parameters.ts'
 import type { Row } from './row.ts'
 import { SilenceError } from './session.ts'
+import { BACKEND, type SilenceWatch, watchFor } from './silence-watch.ts'
 import { serverLimit } from './statement-limits.ts'
 
 type Limits = { readonly limitMs: number; readonly signal: AbortSignal }
@@ -59,11 +60,14 @@ export class DriverConnections implements Connections {
     work: (sender: Sender, row: Row | undefined) => Promise<T>,
     limitMs: number,
   ): Promise<T> {
+    // With one connection nobody else can ask the server.
+    const isLong = limitMs > this.#connectMs && !this.isSingle
     const setup = [limits(limitMs), ...(look === null ? [] : [look])].join('; ')
     const deadline = new Deadline()
     this.#running.add(deadline)
     this.#waiting++
     let hasBegun = false
+    let isCommitting = false
     const begun = (): void => {
       if (!hasBegun) this.#waiting--
       hasBegun = true
@@ -77,13 +81,22 @@ export class DriverConnections implements Connections {
         deadline.signal.throwIfAborted()
         this.#busy++
         const silence = (): SilenceError => this.#silence(limitMs)
+        let watch: SilenceWatch | undefined
         const timed = <R>(answer: Promise<R>): Promise<R> => {
           deadline.set(limitMs, silence)
-          return answer.finally(() => deadline.clear())
+          const unwatch = watch?.(() => deadline.end(silence()))
+          return answer.finally(() => {
+            deadline.clear()
+            unwatch?.()
+          })
         }
         deadline.clear()
         try {
-          return await work(this.#sender(tx, timed), rows.at(-1))
+          const sender = this.#sender(tx, timed)
+          if (isLong) watch = await this.#watchOf(sender)
+          const result = await work(sender, rows.at(-1))
+          isCommitting = true
+          return result
         } finally {
           this.#busy--
           // The COMMIT or ROLLBACK has the same timeout as other statements.
@@ -94,6 +107,8 @@ export class DriverConnections implements Connections {
     )
     try {
       return await deadline.race(running)
+    } catch (error) {
+      throw isCommitting ? new CommitError(error) : error
     } finally {
       this.#running.delete(deadline)
       begun()
@@ -117,6 +132,11 @@ export class DriverConnections implements Connections {
       ],
       exec: async text => void (await timed(tx.exec(text))),
     }
+  }
+
+  async #watchOf(sender: Sender): Promise<SilenceWatch | undefined> {
+    const [backend] = await sender.query({ text: BACKEND, values: [] })
+    return backend && watchFor(backend, this.#connectMs, statement => this.query(statement, this.#connectMs))
   }
 
   #silence(limitMs: number): SilenceError {

@@ -12,7 +12,7 @@ import type { Row } from './row.ts'
 export function postgresHeartbeats(database: Database, beating: HeartbeatConnection): Heartbeats {
   return {
     send: beats => beating.heartbeat(beats),
-    consumers: topic => database.transaction({ topic }, tx => listConsumers(tx, topic)),
+    consumers: topic => database.read({ topic }, tx => listConsumers(tx, topic)),
     detectDead: () => database.maintenance({}, detectDead),
   }
 }

@@ -11,13 +11,13 @@ import { readStats } from './stats.ts'
 /** Inspection of one schema, for operators. */
 export function postgresInspection(database: Database): Inspection {
   return {
-    describe: topic => database.transaction({ topic }, tx => describeTopic(tx, topic)),
+    describe: topic => database.read({ topic }, tx => describeTopic(tx, topic)),
     lanes: (topic, query) => readLanes(database, topic, query),
-    messageStates: (topic, id) => database.transaction({ topic }, tx => messageStates(tx, topic, id)),
+    messageStates: (topic, id) => database.read({ topic }, tx => messageStates(tx, topic, id)),
     stats: (most, withStorage) => readStats(database, most, withStorage),
     examine: most => examine(database, most),
-    unsubscribedTopics: () => database.transaction({}, unsubscribedTopics),
-    size: () => database.transaction({}, sizeOf),
+    unsubscribedTopics: () => database.read({}, unsubscribedTopics),
+    size: () => database.read({}, sizeOf),
     // Everything uses the server's clock.
     clock: async () => null,
     poolUse: () => database.poolUse(),

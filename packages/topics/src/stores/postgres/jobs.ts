@@ -14,7 +14,7 @@ export function postgresJobs(database: Database, ownsTables: boolean): Jobs {
     },
     renew: (name, lock) => database.transaction({}, tx => renewJob(tx, name, lock)),
     unlock: (name, token, result) => database.transaction({}, tx => unlockJob(tx, name, token, result)),
-    list: () => database.transaction({}, listJobs),
+    list: () => database.read({}, listJobs),
   }
 }
 

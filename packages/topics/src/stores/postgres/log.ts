@@ -21,10 +21,9 @@ export function postgresLog(database: Database, { partitions, pruner, wakeUps }:
     },
     // One round trip like a publish, hence without the namespace check; it writes to no table.
     probe: () => probe(database),
-    find: (topic, messageId) => database.transaction({ topic }, tx => find(tx, topic, messageId)),
-    browse: (topic, query) => database.transaction({ topic }, tx => browse(tx, topic, query)),
-    tail: (topic, place, limit, bounds = {}) =>
-      database.transaction({ topic }, tx => tail(tx, topic, place, limit, bounds)),
+    find: (topic, messageId) => database.read({ topic }, tx => find(tx, topic, messageId)),
+    browse: (topic, query) => database.read({ topic }, tx => browse(tx, topic, query)),
+    tail: (topic, place, limit, bounds = {}) => database.read({ topic }, tx => tail(tx, topic, place, limit, bounds)),
     // Removes a whole partition at a time, so the batch size in rows does not apply.
     cleanUp: async topic => {
       const step = await cleanUp(database, topic)

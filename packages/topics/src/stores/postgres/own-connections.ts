@@ -2,10 +2,12 @@ import type pg from 'pg'
 import { withTimeout } from '../../with-timeout.ts'
 import type { PoolUse } from '../inspection.ts'
 import type { Connections, Ear, Sender, Statement } from './connections.ts'
+import { CommitError } from './database-errors.ts'
 import type { Row } from './row.ts'
 import { quoteIdentifier } from './schema-name.ts'
 import { type ClientFactory, Session, type SessionConfig } from './session.ts'
 import { applySettings } from './session-settings.ts'
+import { BACKEND, watchFor } from './silence-watch.ts'
 
 export type OwnConnectionsOptions = {
   readonly Pool: typeof pg.Pool
@@ -75,10 +77,14 @@ export class OwnConnections implements Connections {
   ): Promise<T> {
     return this.#lend(async session => {
       try {
-        const text = look === null ? 'begin' : `begin; ${look}`
-        const rows = await session.query({ text, values: [] })
-        const result = await work(this.#sender(session), rows.at(-1))
-        await session.exec('commit')
+        const isLong = limitMs > this.#statementTimeoutMs
+        const asked = [...(isLong ? [BACKEND] : []), ...(look === null ? [] : [look])]
+        const [, ...answers] = await session.several(['begin', ...asked].join('; '))
+        if (isLong) this.#watch(session, answers[0])
+        const result = await work(this.#sender(session), look === null ? undefined : answers.at(-1)?.at(-1))
+        await session.exec('commit').catch(error => {
+          throw new CommitError(error)
+        })
         return result
       } catch (error) {
         // If the rollback fails, dropping the connection rolls the transaction back, as after any error.
@@ -91,6 +97,7 @@ export class OwnConnections implements Connections {
   async session<T>(work: (sender: Sender) => Promise<T>, limitMs: number): Promise<T> {
     const session = await this.#acquire(limitMs)
     try {
+      this.#watch(session, await session.query({ text: BACKEND, values: [] }))
       return await work(this.#sender(session))
     } finally {
       session.release(true)
@@ -135,6 +142,19 @@ export class OwnConnections implements Connections {
     for (const session of all) session.destroy()
   }
 
+  #watch(session: Session, [backend]: readonly Row[] = []): void {
+    if (backend === undefined) return
+    session.watch = watchFor(backend, this.#statementTimeoutMs, async statement => {
+      const other = this.apart(this.#statementTimeoutMs)
+      try {
+        await other.connect()
+        return await other.query(statement)
+      } finally {
+        void other.leave()
+      }
+    })
+  }
+
   #sender(session: Session): Sender {
     return { query: statement => session.query(this.#named(statement)), exec: text => session.exec(text) }
   }
@@ -174,6 +194,7 @@ export class OwnConnections implements Connections {
         continue
       }
       session.limitMs = Math.max(limitMs, this.#statementTimeoutMs)
+      session.watch = undefined
       try {
         await applySettings(session, this.keepsSessions, this.#statementTimeoutMs)
         return session

@@ -122,7 +122,7 @@ export class Partitions {
       await this.make(topic, upTo)
     } catch (error) {
       if (!isRefused(error)) throw error
-      const room = await this.#database.transaction({ topic }, tx => roomOf(tx, topic))
+      const room = await this.#database.read({ topic }, tx => roomOf(tx, topic))
       const end = (await this.lastId(topic)) + room + 1
       if (needed >= end) throw noPartitionError(topic, this.#database.location, error)
       this.#known.set(topic.id, { checkedAt: 0, lastId: 0, end })
@@ -130,7 +130,7 @@ export class Partitions {
   }
 
   lastId(topic: TopicRecord): Promise<number> {
-    return this.#database.transaction({ topic }, tx => lastId(tx, topic))
+    return this.#database.read({ topic }, tx => lastId(tx, topic))
   }
 
   #warn({ name }: TopicRecord, error: unknown): void {

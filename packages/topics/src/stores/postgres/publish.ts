@@ -1,4 +1,5 @@
 import {
+  DatabaseError,
   DatabaseLockedError,
   MessageIdPendingError,
   NoSubscriptionsError,
@@ -17,7 +18,7 @@ import type { TopicRecord } from '../topic-record.ts'
 import { byteaArray, textArray } from './binary-array.ts'
 import { CallerTransaction } from './caller-transaction.ts'
 import type { Database } from './database.ts'
-import { codeOf, FunctionsRestoredError, isAnswerLost, mapError } from './database-errors.ts'
+import { codeOf, FunctionsRestoredError, mapError, unknownIfLost } from './database-errors.ts'
 import { bytesToArray, textToArray } from './parameters.ts'
 import type { Partitions } from './partitions.ts'
 import {
@@ -72,10 +73,25 @@ export class LogWriter {
     const caller = tx === undefined ? undefined : new CallerTransaction(tx, this.#database)
     const known = await this.#findDerived(topic, messages, caller)
     const rest = known.size === 0 ? messages : messages.filter((_, index) => !known.has(index))
-    const published = await this.#storeReplaced(topic, rest, await this.#store(topic, rest, caller), caller)
+    const published = await this.#completed(topic, rest, await this.#store(topic, rest, caller), caller)
     if (known.size === 0) return published
     const stored = published.values()
     return messages.map((_, index) => known.get(index) ?? stored.next().value ?? { id: 0, salt: 0, duplicate: false })
+  }
+
+  /** What fails after the messages were stored must not say that they were not. */
+  async #completed(
+    topic: TopicRecord,
+    messages: readonly OutgoingMessage[],
+    published: PublishedMessage[],
+    caller: Caller,
+  ): Promise<PublishedMessage[]> {
+    try {
+      return await this.#storeReplaced(topic, messages, published, caller)
+    } catch (error) {
+      if (caller !== undefined || !(error instanceof DatabaseError)) throw error
+      throw OutcomeUnknownError.afterLostConnection(this.#database.location, error)
+    }
   }
 
   async #store(topic: TopicRecord, messages: readonly OutgoingMessage[], caller: Caller): Promise<PublishedMessage[]> {
@@ -108,9 +124,7 @@ export class LogWriter {
     } catch (error) {
       const explained = explain(error, known, this.#database.location)
       // A caller's transaction is rolled back with its connection.
-      throw caller === undefined && isAnswerLost(explained)
-        ? OutcomeUnknownError.afterLostConnection(this.#database.location, explained.cause)
-        : explained
+      throw caller === undefined ? unknownIfLost(explained, this.#database.location) : explained
     }
   }
 

@@ -5,6 +5,7 @@ import { withTimeout } from '../../with-timeout.ts'
 import type { Statement } from './connections.ts'
 import { NotConnectedError } from './database-errors.ts'
 import type { Row } from './row.ts'
+import type { SilenceWatch } from './silence-watch.ts'
 
 /** A `Client` of the package `pg`, version 8, of any copy. */
 export type PgClient = {
@@ -70,6 +71,8 @@ export class Session extends EventEmitter {
   readonly gone: Promise<void>
   /** The settings that were applied to it on the server. */
   settings: string | undefined
+  /** Watches statements whose limit is too long to wait for. */
+  watch: SilenceWatch | undefined
   readonly #factory: ClientFactory
   #client: Client | undefined
   #answeredAt = performance.now()
@@ -225,14 +228,17 @@ export class Session extends EventEmitter {
   async #timed<T>(send: () => Promise<T>): Promise<T> {
     const sentAt = performance.now()
     const limitMs = Math.min(this.limitMs, LONGEST_TIMER_MS)
-    const timer = setTimeout(() => {
+    const giveUp = (): void => {
       this.#onSilence(sentAt)
-      this.destroy(new SilenceError(limitMs))
-    }, limitMs)
+      this.destroy(new SilenceError(Math.round(performance.now() - sentAt)))
+    }
+    const timer = setTimeout(giveUp, limitMs)
+    const unwatch = this.watch?.(giveUp)
     try {
       return await send()
     } finally {
       clearTimeout(timer)
+      unwatch?.()
       if (!this.#isGone) this.#answeredAt = performance.now()
     }
   }

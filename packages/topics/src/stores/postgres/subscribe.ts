@@ -46,7 +46,7 @@ export async function subscribe(
 ): Promise<SubscriptionRecord> {
   // A group that only continues does not need its start message to exist any more.
   const existing = isMessage(from)
-    ? await database.transaction({ topic }, tx => findSubscription(tx, topic, group))
+    ? await database.read({ topic }, tx => findSubscription(tx, topic, group))
     : undefined
   const subscription = existing ?? (await findOrCreate(database, topic, group, from, settings, placed))
   if (subscription.status === 'CANCELLED') throw new InvalidTransitionError(topic.name, group, 'CANCELLED', 'ACTIVE')
@@ -127,7 +127,7 @@ async function findOrCreate(
 ): Promise<SubscriptionRecord> {
   const { start, plan } = startOf(topic, from, settings, topic.config.tracking === 'reference')
   const { mode, since, id } = isMessage(start)
-    ? await database.transaction({ topic }, tx => resolvePosition(tx, topic, start))
+    ? await database.read({ topic }, tx => resolvePosition(tx, topic, start))
     : await resolvePosition(database, topic, start)
   const defaults = settings.heartbeatDefaults ?? DEFAULT_HEARTBEAT
   const { intervalMs, timeoutMs, deadAfterMisses } = { ...defaults, ...settings.heartbeat }

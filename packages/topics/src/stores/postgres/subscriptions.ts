@@ -13,7 +13,7 @@ export function postgresSubscriptions(database: Database, claims: SharedClaims):
   return {
     subscribe: (topic, group, from, settings = {}) =>
       subscribe(database, topic, group, from, settings, (id, place) => claims.placed(id, place)),
-    find: (topic, group) => database.transaction({ topic }, tx => findSubscription(tx, topic, group)),
+    find: (topic, group) => database.read({ topic }, tx => findSubscription(tx, topic, group)),
     setStatus: (topic, subscription, status) =>
       database.transaction({ topic, subscription }, tx => setStatus(tx, topic, subscription, status)),
     resurrect: (topic, subscription, mode) =>
@@ -21,7 +21,7 @@ export function postgresSubscriptions(database: Database, claims: SharedClaims):
     resetCursor: (topic, subscription, to, plan) =>
       database.maintenance({ topic, subscription }, tx => resetCursor(tx, topic, subscription, to, plan)),
     previewReset: (topic, subscription, to, most) =>
-      database.transaction({ topic, subscription }, tx => previewReset(tx, topic, subscription, to, most)),
+      database.read({ topic, subscription }, tx => previewReset(tx, topic, subscription, to, most)),
     forceAdvance: (topic, subscription) =>
       database.maintenance({ topic, subscription }, tx => forceAdvance(tx, topic, subscription)),
     acknowledgeLoss: (topic, subscription) =>
@@ -34,7 +34,7 @@ export function postgresSubscriptions(database: Database, claims: SharedClaims):
         if (!(error instanceof SubscriptionGoneError)) throw error
       }
     },
-    ended: olderThanMs => database.transaction({}, tx => endedSubscriptions(tx, olderThanMs)),
-    zombies: () => database.transaction({}, listZombies),
+    ended: olderThanMs => database.read({}, tx => endedSubscriptions(tx, olderThanMs)),
+    zombies: () => database.read({}, listZombies),
   }
 }

@@ -24,13 +24,13 @@ export function postgresTopics(database: Database, partitions: Partitions): Topi
       await new CallerTransaction(tx, database).requireOpen()
       return await topics.configure(name, {})
     },
-    list: () => database.transaction({}, listTopics),
+    list: () => database.read({}, listTopics),
     configure: async (name, given) => {
       const { topic, isNew } = await database.transaction({}, tx => configureTopic(tx, name, given))
       if (isNew) partitions.created(topic)
       return topic
     },
-    preview: (topic, given) => database.transaction({ topic }, tx => previewConfig(tx, topic, given)),
+    preview: (topic, given) => database.read({ topic }, tx => previewConfig(tx, topic, given)),
     delete: async topic => {
       await database.maintenance({ topic }, tx => deleteRows(tx, topic))
       // The next deletion also drops tables left by a killed process.

@@ -15,9 +15,9 @@ export function postgresTracking(database: Database): ReferenceTracking {
     switch: (topic, tracking) => switchTracking(database, topic, tracking),
     fill: (topic, limit) => database.maintenance({ topic }, tx => fillTracking(tx, topic, limit)),
     clearBits: limit => database.maintenance({}, tx => clearBits(tx, limit)),
-    completion: (topic, query) => database.transaction({ topic }, tx => completion(tx, topic, query)),
+    completion: (topic, query) => database.read({ topic }, tx => completion(tx, topic, query)),
     completeOrphans: async (topic, olderThanMs) => {
-      const before = await database.transaction({ topic }, tx => clockBefore(tx, olderThanMs))
+      const before = await database.read({ topic }, tx => clockBefore(tx, olderThanMs))
       const step = (after: string) =>
         database.maintenance({ topic }, tx => completeOrphans(tx, topic, { after, before }))
       let count = 0
@@ -36,11 +36,11 @@ const RELEASED_PER_STEP = 5_000
 
 /** Switches while groups run: publishes and claims in progress finish as they began. */
 async function switchTracking(database: Database, topic: TopicRecord, tracking: Tracking): Promise<TopicRecord> {
-  const current = await database.transaction({ topic }, tx => requiredTopic(tx, topic))
+  const current = await database.read({ topic }, tx => requiredTopic(tx, topic))
   if (current.config.tracking === tracking) return current
   if (tracking === 'reference') await database.transaction({ topic }, tx => trackByReference(tx, topic))
   else await leaveReference(database, topic)
-  return await database.transaction({ topic }, tx => requiredTopic(tx, topic))
+  return await database.read({ topic }, tx => requiredTopic(tx, topic))
 }
 
 /** Undelivered backfilled messages first become retries, which need no bitmap. */
