@@ -2,8 +2,11 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { type GroupDescription, type Tidemark, TopicNotFoundError } from 'tidemark'
 import type { Violation } from './check/violation.ts'
 
-/** Without any progress: a busy machine only takes longer. */
-const STUCK_MS = 90_000
+/**
+ * Without any progress, which a busy machine only takes longer for: more than a transaction that a silent connection left
+ * open (one minute) and a lease hold a group up.
+ */
+const STUCK_MS = 150_000
 
 /** Waits until no group has anything left, and returns what is stuck. A group that a killed operator paused is resumed. */
 export async function drain(tm: Tidemark, topics: readonly string[], signal: AbortSignal): Promise<Violation[]> {

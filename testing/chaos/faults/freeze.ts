@@ -5,7 +5,7 @@ import { SILENT } from '../silent.ts'
 import { DEATH_MS, LEASE_MS, LONGEST_SWEEP_MS } from '../world.ts'
 import { BOTH, type Fault } from './fault.ts'
 
-const LONGEST_DEATH_MS = 30_000
+const LONGEST_DEATH_MS = 60_000
 /** The other of the two takes over what the first held. */
 const TWINS = ['groups-1', 'groups-2']
 const OTHERS = ['readers', 'puller', 'operator', 'publisher-1']
