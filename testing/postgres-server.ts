@@ -102,6 +102,7 @@ export class PostgresServer {
   /** A replica of this server, which runs: made from a copy of its files, it follows once it is started. */
   async replica(name: string, port: number): Promise<PostgresServer> {
     const client = new Client({ connectionString: this.url })
+    client.on('error', () => {}) // The query that it interrupts tells the same.
     await client.connect()
     await client.query("select pg_backup_start('replica', true)")
     const dataDir = await this.copyData(name)
