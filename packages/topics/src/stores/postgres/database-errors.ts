@@ -47,7 +47,7 @@ export function mapError(error: unknown, location: string, limitMs = 0): Tidemar
 }
 
 /** The statement may have been executed: the connection existed, and broke. */
-export function isAnswerLost(error: TidemarkError): boolean {
+function isAnswerLost(error: TidemarkError): boolean {
   const { cause } = error
   if (error.code !== 'TIDEMARK_DATABASE_UNREACHABLE') return false
   const code = codeOf(cause)
