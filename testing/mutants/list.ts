@@ -1,4 +1,5 @@
 import { COMMAND_LINE } from './areas/cli.ts'
+import { COMBINATIONS } from './areas/combinations.ts'
 import { CONSUMING } from './areas/consume.ts'
 import { PIPELINE_AREA } from './areas/pipeline.ts'
 import { POSTGRES_STORE } from './areas/postgres.ts'
@@ -21,4 +22,5 @@ export const AREAS: readonly Area[] = [
   SERVER,
   COMMAND_LINE,
   WEB,
+  COMBINATIONS,
 ]

@@ -77,6 +77,7 @@ export async function runPipeline(
   const roles = rolesOf(config)
   const pace = new SourcePace({
     maxWaiting: config.maxWaitingBatches,
+    maxWaitingMs: parseDuration('maxWaitingTime', config.maxWaitingTime),
     roles,
     groups: new RunGroups(() => resources.openTopics, roles),
     services: () => manager.status(),

@@ -132,6 +132,12 @@ export const PIPELINE_OPTIONS = {
     min: 0,
     default: 50,
   }),
+  maxWaitingTime: duration({
+    says:
+      'The same for batches of many ticks: time that a batch may wait for an indexer that has not claimed it, with others ' +
+      'behind it. `0` disables it.',
+    default: '10s',
+  }),
 } as const satisfies OptionTable
 
 /** Fields of every service besides its type, bindings and options. */

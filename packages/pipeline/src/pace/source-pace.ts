@@ -1,4 +1,4 @@
-import type { Logger } from 'tidemark'
+import type { GroupHealth, Logger } from 'tidemark'
 import type { Roles } from '../config/roles.ts'
 import type { Allowance } from '../disk/allowance.ts'
 import { type RunGroups, waitingIn } from '../progress/run-groups.ts'
@@ -7,6 +7,8 @@ import type { ServiceStatus } from '../services/service.ts'
 export type SourcePaceOptions = {
   /** Batches that may wait for an indexer before sources are slowed; 0: any number. */
   readonly maxWaiting: number
+  /** Milliseconds that a batch may wait unclaimed with others behind it; 0: any time. */
+  readonly maxWaitingMs: number
   readonly roles: Roles
   readonly groups: Pick<RunGroups, 'health'>
   readonly services: () => readonly ServiceStatus[]
@@ -22,6 +24,8 @@ const LOOK_MS = 1_000
 const SHARE = 0.5
 /** A source near the limit is slowed and released every few seconds: that is one state, and reported once. */
 const TELL_AGAIN_MS = 60_000
+/** An indexer that waits for its flush has claimed what there is, but for what was announced just now. */
+const UNCLAIMED = 2
 
 /**
  * Slows the sources while a working indexer is too far behind. Batches are durable before they are indexed, so without
@@ -48,8 +52,8 @@ export class SourcePace {
   }
 
   start(): void {
-    const { maxWaiting, roles, lookMs = LOOK_MS } = this.#options
-    if (maxWaiting === 0 || roles.indexers.length === 0) return
+    const { maxWaiting, maxWaitingMs, roles, lookMs = LOOK_MS } = this.#options
+    if ((maxWaiting === 0 && maxWaitingMs === 0) || roles.indexers.length === 0) return
     this.#timer = setInterval(() => {
       this.#looking ??= this.#look().finally(() => {
         this.#looking = undefined
@@ -65,7 +69,7 @@ export class SourcePace {
   }
 
   async #look(): Promise<void> {
-    const { groups, services, roles, maxWaiting, allowance, logger } = this.#options
+    const { groups, services, roles, allowance, logger } = this.#options
     try {
       // undefined: the topics do not answer, so nothing is announced or indexed, and the last decision stands.
       const health = await groups.health()
@@ -75,8 +79,8 @@ export class SourcePace {
         const indexed = this.#indexedSince(name, status)
         const isWorking = status.find(each => each.name === name)?.state === 'RUNNING'
         const found = health.find(each => each.group === group)
-        const waiting = found === undefined ? 0 : waitingIn(found)
-        return isWorking && waiting > maxWaiting ? [{ name, waiting, indexed }] : []
+        if (!isWorking || found === undefined || !this.#isBehind(found)) return []
+        return [{ name, waiting: waitingIn(found), indexed }]
       })
       const slowest = behind.reduce<(typeof behind)[number] | undefined>(
         (least, each) => (least === undefined || each.indexed < least.indexed ? each : least),
@@ -87,6 +91,13 @@ export class SourcePace {
     } catch (error) {
       logger.warn({ err: error }, 'the lag of the indexers could not be read')
     }
+  }
+
+  /** Fifty batches of large ticks are a few seconds of work, and fifty of small ones minutes. */
+  #isBehind(group: GroupHealth): boolean {
+    const { maxWaiting, maxWaitingMs } = this.#options
+    if (maxWaiting > 0 && waitingIn(group) > maxWaiting) return true
+    return maxWaitingMs > 0 && group.lagMessages > UNCLAIMED && group.lagMs > maxWaitingMs
   }
 
   /** Ticks since the last look. */

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import type { Duration } from 'tidemark'
 import { temporaryFolder } from '../../../../testing/folders.ts'
 import { until } from '../../../../testing/until.ts'
 // Inside: the environment of this process is that of all tests in it.
@@ -12,10 +13,12 @@ const MOST_WAITING = 3
 const LOOK_MS = 20
 const PATIENCE = { timeout: 120_000 }
 
-async function run(folder: string, maxWaitingBatches: number): Promise<Pipeline> {
+type Limits = { readonly maxWaitingBatches: number; readonly maxWaitingTime: Duration }
+
+async function run(folder: string, limits: Limits): Promise<Pipeline> {
   const environment = { ...SMALL_AND_FAST, ...simulationOption('RUN_ID', RUN_ID) }
   const config = withOverrides(defaultConfig({ dataFolder: folder, maxDisk: 'none' }), environment) as PipelineConfig
-  const checked = checkConfig({ ...config, maxWaitingBatches }, import.meta.dirname)
+  const checked = checkConfig({ ...config, ...limits }, import.meta.dirname)
   return await runPipeline(checked, { logger: SILENT, diskLookMs: LOOK_MS })
 }
 
@@ -24,7 +27,7 @@ const storedTicks = (pipeline: Pipeline): number => pipeline.services.statusOf('
 describe('a source that is faster than its indexers', () => {
   it('is slowed for the one that is behind, and never stands still', async () => {
     using folder = temporaryFolder()
-    await using pipeline = await run(folder.path, MOST_WAITING)
+    await using pipeline = await run(folder.path, { maxWaitingBatches: MOST_WAITING, maxWaitingTime: 0 })
     await until(async () => (await pipeline.progress()).slowedBy !== null, {
       ...PATIENCE,
       what: 'the source to be slowed',
@@ -39,9 +42,18 @@ describe('a source that is faster than its indexers', () => {
     await until(() => storedTicks(pipeline) > before + 20, { ...PATIENCE, what: 'more ticks to be stored' })
   })
 
+  it('is slowed for one whose oldest batch has waited too long, however few there are', async () => {
+    using folder = temporaryFolder()
+    await using pipeline = await run(folder.path, { maxWaitingBatches: 1_000_000, maxWaitingTime: 1 })
+    await until(async () => (await pipeline.progress()).slowedBy !== null, {
+      ...PATIENCE,
+      what: 'the source to be slowed',
+    })
+  })
+
   it('is not slowed by an indexer that is paused', async () => {
     using folder = temporaryFolder()
-    await using pipeline = await run(folder.path, 1)
+    await using pipeline = await run(folder.path, { maxWaitingBatches: 1, maxWaitingTime: 1 })
     for (const { name } of (await pipeline.progress()).indexers) await pipeline.services.pause(name)
     await until(() => storedTicks(pipeline) > 0, { ...PATIENCE, what: 'the first batch' })
     const waiting = async (): Promise<number> => (await pipeline.progress()).waitingBatches
@@ -49,9 +61,9 @@ describe('a source that is faster than its indexers', () => {
     assert.equal((await pipeline.progress()).slowedBy, null)
   })
 
-  it('is never slowed with maxWaitingBatches 0', async () => {
+  it('is never slowed without limits', async () => {
     using folder = temporaryFolder()
-    await using pipeline = await run(folder.path, 0)
+    await using pipeline = await run(folder.path, { maxWaitingBatches: 0, maxWaitingTime: 0 })
     await until(() => storedTicks(pipeline) > 100, { ...PATIENCE, what: 'ticks to be stored' })
     assert.equal((await pipeline.progress()).slowedBy, null)
   })
