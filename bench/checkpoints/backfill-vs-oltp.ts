@@ -20,7 +20,7 @@ const TARGET_MS = 50
 const MOST_MS = 100
 /** Every commit waits so long in the spike: longer than the backfill's target. */
 const SPIKE_MS = 80
-const LESS = 0.75
+const LESS = 0.5
 
 export const backfillVsOltp: Checkpoint = {
   name: 'backfill-vs-oltp',
