@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe } from 'node:test'
-import { type Delivery, StaleDeliveryError } from '../index.ts'
+import { type Delivery, type Schema, StaleDeliveryError } from '../index.ts'
 import type { ConformanceStores } from './conformance-store.ts'
 import { consume, groupOf, receive, soon } from './consuming.ts'
 import { it } from './it.ts'
@@ -83,6 +83,23 @@ export function readers({ stores, shared }: ConformanceStores): void {
           )
         })
 
+        it('gives back a message whose payload was still being validated when it aborted', async () => {
+          await using database = await store.fresh()
+          const tm = await database.open()
+          await tm.publish('work', 1)
+          const validator = slowValidator()
+          const reader = tm.reader('work', { schema: validator.schema })
+          const abort = new AbortController()
+          const receiving = reader.receive({ signal: abort.signal })
+          await validator.asked
+          abort.abort()
+          await assert.rejects(receiving, { name: 'AbortError' })
+          validator.answer()
+          const [other] = [await receive(tm.reader('work'))]
+          assert.deepEqual([other.payload, other.attempt], [1, 1])
+          await other.ack()
+        })
+
         it('takes a signal, and no other option', async () => {
           await using database = await store.fresh()
           const tm = await database.open()
@@ -91,6 +108,21 @@ export function readers({ stores, shared }: ConformanceStores): void {
           await assert.rejects(reader.receive({ signal: 1 }), { code: 'TIDEMARK_CONFIG' })
           // @ts-expect-error an option that does not exist
           await assert.rejects(reader.poll(0, { signl: AbortSignal.abort() }), { code: 'TIDEMARK_CONFIG' })
+        })
+      })
+
+      describe('a message that waits in the page of a reader', () => {
+        it('is not delivered under a lease that has expired', async () => {
+          await using database = await store.fresh()
+          const tm = await database.open()
+          await tm.configureTopic('work', { lease: '1s' })
+          await tm.publishBatch('work', [1, 2])
+          const reader = tm.reader('work', { batchSize: 2 })
+          const first = (await receive(reader)) as Delivery & { signal: AbortSignal }
+          await until(() => first.signal.aborted, { what: 'the lease to end' })
+          const next = await receive(reader)
+          await reader.ack(next)
+          assert.equal(next.attempt, 2)
         })
       })
 
@@ -180,4 +212,17 @@ export function readers({ stores, shared }: ConformanceStores): void {
       })
     })
   }
+}
+
+/** Validates asynchronously, and when the test says so. */
+function slowValidator() {
+  const asked = Promise.withResolvers<void>()
+  const answered = Promise.withResolvers<void>()
+  const validate = async (value: unknown) => {
+    asked.resolve()
+    await answered.promise
+    return { value }
+  }
+  const schema: Schema = { '~standard': { version: 1, vendor: 'conformance', validate } }
+  return { schema, asked: asked.promise, answer: answered.resolve }
 }

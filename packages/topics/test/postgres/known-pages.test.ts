@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
 import { describe, it } from 'node:test'
 import type pg from 'pg'
 import { SeededRandom } from '../../../../testing/seeded-random.ts'
@@ -173,6 +174,41 @@ describe('a page that another group has read', () => {
       assert.deepEqual(expected.slice(0, 2), [3, 4])
       assert.deepEqual(await drain(bench, later, ONE), expected)
     }
+  })
+
+  it('is claimed only at its place, within the limit and in the life of the server in which it was read', async () => {
+    await using bench = await open()
+    await bench.store.log.publish(bench.topic, messages(10))
+    const [subscription] = (await subscribed(bench, 'group')) as [SubscriptionRecord]
+    await claimLease(bench, subscription, { limit: 2 })
+    const isClaimed = async (known: object, request: object = {}, state: object = {}): Promise<boolean | null> => {
+      const { rows } = await admin.query<{ is_known: boolean | null }>(
+        `
+        select (${bench.functions}.claim_known_page(
+          jsonb_populate_record(null::${bench.functions}.claim_request, $1), jsonb_populate_record(s, $2),
+          jsonb_populate_record(null::${bench.functions}.claim_terms, '{"lease": "1 minute"}'),
+          jsonb_populate_record(null::${bench.functions}.claim_result, '{"server": "this life"}'))).is_known
+        from ${bench.schema}.subscription as s where s.id = $3`,
+        [
+          {
+            token: randomUUID(),
+            consumer: 'c-1',
+            page_limit: 3,
+            ...request,
+            known: { at_id: 2, first_id: 3, last_id: 5, size: 3, server: 'this life', ...known },
+          },
+          state,
+          subscription.id,
+        ],
+      )
+      return rows[0]?.is_known ?? null
+    }
+    assert.equal(await isClaimed({ server: 'another life' }), null)
+    assert.equal(await isClaimed({ at_id: 1 }), null)
+    assert.equal(await isClaimed({}, { page_limit: 2 }), null)
+    assert.equal(await isClaimed({}, {}, { from_id: 3 }), null)
+    assert.equal(await isClaimed({ last_id: 1_000 }), null)
+    assert.equal(await isClaimed({}), true)
   })
 
   it('is read once by groups that reach it at the same time', async () => {
