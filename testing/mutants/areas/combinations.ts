@@ -43,13 +43,6 @@ const reading: Mutant[] = [
     replace: '(state === SLOT.stale)',
     tests: ['conformance/readers', 'conformance/stopping', 'conformance/settling'],
   },
-  {
-    name: 'a receipt whose lease is gone is settled',
-    file: `${CONSUME}/pull/settlement.ts`,
-    find: 'if ((await runtime.store.leases.size(token)) === size) return',
-    replace: 'if (size > 0 || token === topic) return',
-    tests: ['conformance/pulling', 'conformance/forged-receipts'],
-  },
 ]
 
 const groups: Mutant[] = [
@@ -72,21 +65,21 @@ const groups: Mutant[] = [
     file: `${CONSUME}/wake-hub.ts`,
     find: 'if (this.#count !== seen || ms <= 0) return',
     replace: 'if (ms <= 0) return',
-    tests: ['conformance/wake-ups', 'conformance/stopping'],
+    tests: ['unit/wake-hub'],
   },
   {
     name: 'consumers are always woken in the same order',
     file: `${CONSUME}/wake-hub.ts`,
     find: 'served: () => this.#wakers.delete(waker) && this.#wakers.add(waker),',
     replace: 'served: () => undefined,',
-    tests: ['conformance/fair-sharing'],
+    tests: ['unit/wake-hub', 'conformance/fair-sharing'],
   },
   {
     name: 'a refused settlement is never tried again',
     file: `${CONSUME}/settler.ts`,
     find: '      const timer = setTimeout(() => this.touch(held), RETRY.maxMs)\n      timer.unref()\n',
     replace: '',
-    tests: ['conformance/refusing-databases', 'conformance/settling'],
+    tests: ['conformance/tables'],
   },
   {
     name: 'released messages wait for the next look',

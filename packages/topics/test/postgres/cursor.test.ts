@@ -215,6 +215,31 @@ describe('the snapshot cursor', () => {
     assert.ok(taken < claims / 2, `${taken} transactions for ${claims} claims`)
   })
 
+  it('moves an idle group past late transactions now and then, so that it need not search for their rows for ever', async () => {
+    await using bench = await open()
+    const subscription = await bench.store.subscriptions.subscribe(bench.topic, 'g', 'now')
+    const client = await admin.connect()
+    await client.query('begin')
+    await bench.store.log.publish(bench.topic, [message('late')], client)
+    await bench.store.log.publish(bench.topic, [message('in time')])
+    assert.deepEqual(await drain(bench, subscription), ['in time'])
+    await client.query('rollback')
+    client.release()
+    const hasWork = async (): Promise<boolean> => {
+      const { rows } = await admin.query<{ is: boolean }>(
+        `select ${bench.functions}.has_work(s, false) as is from ${bench.schema}.subscription as s where s.id = $1`,
+        [subscription.id],
+      )
+      return rows[0]?.is ?? false
+    }
+    assert.equal(await hasWork(), false)
+    await admin.query(`update ${bench.schema}.subscription set moved_at = moved_at - interval '11 seconds'`)
+    assert.equal(await hasWork(), true)
+    assert.deepEqual(await drain(bench, subscription), [])
+    await admin.query(`update ${bench.schema}.subscription set moved_at = moved_at - interval '11 seconds'`)
+    assert.equal(await hasWork(), false)
+  })
+
   it('shares rows among the groups of a process', async () => {
     await using bench = await open()
     const names = ['a', 'b', 'c']
