@@ -67,7 +67,8 @@ export function WorldCanvas(props: Props) {
   useEffect(() => (canvas.current === null ? undefined : listen(canvas.current, stage, choose)), [stage, plane])
   useEffect(() => addCanvasKeys(stage, () => spot.peek()), [stage])
   const hasCursor = useComputed(() => stage.cursor.value !== undefined)
-  useEffect(() => (hasCursor.value ? addCursorKeys(stage, choose) : undefined), [stage, plane, hasCursor.value])
+  // By the signal itself, not by the next render: the arrow may be pressed before that.
+  useEffect(() => effect(() => (hasCursor.value ? addCursorKeys(stage, choose) : undefined)), [stage, plane])
 
   const coreType = metadata.moleculeTypes.indexOf('core')
   /** Where the selected organism is, in the drawn tick. */
