@@ -114,7 +114,7 @@ const groups: Mutant[] = [
     file: `${CONSUME}/heartbeat-sender.ts`,
     find: 'if (pulse.processed + pulse.failed + pulse.filtered === 0 && !pulse.hasReported) return',
     replace: 'if (pulse.processed + pulse.failed + pulse.filtered === 0) return',
-    tests: ['conformance/figures', 'conformance/admin-groups', 'conformance/heartbeats'],
+    tests: ['conformance/consumers'],
   },
 ]
 

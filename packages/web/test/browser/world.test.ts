@@ -81,9 +81,7 @@ describe('a world in a browser', { skip: SKIPPED }, () => {
     const { page, problems } = await visit('t=5&c=type&at=5,5,16')
     await page.locator('canvas[data-tick="5"]').waitFor()
     // Both before the page is drawn again, as on a busy machine.
-    await page.evaluate(() => {
-      for (const key of ['i', 'ArrowLeft']) dispatchEvent(new KeyboardEvent('keydown', { key }))
-    })
+    await page.evaluate("for (const key of ['i', 'ArrowLeft']) dispatchEvent(new KeyboardEvent('keydown', { key }))")
     const read = page.locator('.world-cell[aria-live="polite"]')
     await read.getByText('(4, 5) empty').waitFor()
     await page.keyboard.press('ArrowUp')
