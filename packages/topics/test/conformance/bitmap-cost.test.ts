@@ -79,11 +79,11 @@ async function subSelects(database: TestDatabase, work: Work, count: number): Pr
     return steps.filter(detail => /tidemark_subscription/.test(detail)).length
   }
   const { publishText } = await import('../../src/stores/postgres/publish-statements.ts')
-  const values = `array_fill('1'::bytea, array[${count}]), array_fill(null::text, array[${count}])`
   const text = publishText(work.topic)
-    .replace('$1::bytea[], $2::text[]', values)
-    .replaceAll(/\$[34]::text\[\]/g, `array_fill(null::text, array[${count}])`)
+    .replace('$1::bytea[]', `array_fill('1'::bytea, array[${count}])`)
+    .replaceAll(/\$[234]::text\[\]/g, `array_fill(null::text, array[${count}])`)
     .replace('$5::bigint', '1')
+    .replaceAll('$6::int', String(count - 1))
   const plan = await database.execute({ sqlite: '', postgres: `explain (analyze, format json) ${text}` })
   const [explained] = plan.flatMap(row => row['QUERY PLAN'] as { Plan: PlanNode }[])
   const nodes = flatten(explained?.Plan)

@@ -5,6 +5,7 @@ import { Kysely, PostgresDialect } from 'kysely'
 import postgres from 'postgres'
 import { PayloadError, TopicConflictError, TransactionError } from '../../src/errors.ts'
 import { messageIdOf } from '../../src/payload/message-id.ts'
+import type { PublishedMessage } from '../../src/stores/log.ts'
 import { admin, claimLease, drain, message, messages, open, request, server, useServer } from './store-bench.ts'
 
 useServer()
@@ -47,6 +48,43 @@ describe('publishing', () => {
       sent.map((fields, index) => ({ id: published[index]?.id, salt: published[index]?.salt, ...fields })),
     )
     assert.ok(lease.messages.every(({ createdAt }) => Math.abs(createdAt - Date.now()) < 60_000))
+  })
+
+  it('returns the ids of a single message, with and without other fields', async () => {
+    await using bench = await open()
+    const subscription = await bench.store.subscriptions.subscribe(bench.topic, 'g', 'now')
+    const sent = [
+      message('plain €'),
+      message('all', { key: 'k', headers: '{"a":"b"}' }),
+      message(0, { payload: Uint8Array.of(0, 255), type: 'bytes' }),
+    ]
+    const published: PublishedMessage[] = []
+    for (const each of sent) published.push(...(await bench.store.log.publish(bench.topic, [each])))
+    const lease = await claimLease(bench, subscription)
+    assert.deepEqual(
+      lease.messages.map(({ createdAt, xid, ...rest }) => rest),
+      sent.map((fields, index) => ({ id: published[index]?.id, salt: published[index]?.salt, ...fields })),
+    )
+  })
+
+  it('returns the ids of a batch if others draw ids in the middle of it', async () => {
+    await using bench = await open()
+    const subscription = await bench.store.subscriptions.subscribe(bench.topic, 'g', 'now')
+    // As if a publish beside it drew an id after every second row.
+    await admin.query(`
+      create function "${bench.schema}".draw() returns trigger language plpgsql as $$
+        begin perform nextval('"${bench.schema}".log_${bench.topic.id}_id') where new.id % 3 = 2; return new; end $$;
+      create trigger draw before insert on "${bench.schema}".log_${bench.topic.id} for each row execute function "${bench.schema}".draw()`)
+    const published = await bench.store.log.publish(bench.topic, messages(6))
+    assert.deepEqual(
+      published.map(({ id }) => id),
+      [1, 2, 4, 5, 7, 8],
+    )
+    const lease = await claimLease(bench, subscription)
+    assert.deepEqual(
+      lease.messages.map(({ id, payload }) => [id, payload]),
+      published.map(({ id }, index) => [id, JSON.stringify(index)]),
+    )
   })
 
   it('stores a large batch in the order given', async () => {

@@ -10,9 +10,11 @@ export function toParameter(value: unknown): string | Uint8Array | null {
 /** A literal of a one-dimensional array. */
 const toArray = (items: readonly unknown[]): string => `{${items.map(toElement).join(',')}}`
 
-/** A literal of a `bytea[]`; text elements are their UTF-8 bytes. */
-export const bytesToArray = (items: readonly (string | Uint8Array)[]): string =>
-  toArray(items.map(item => `\\x${Buffer.from(item as string).toString('hex')}`))
+/** A `bytea` as text; text is its UTF-8 bytes. */
+export const bytesToText = (item: string | Uint8Array): string => `\\x${Buffer.from(item as string).toString('hex')}`
+
+/** A literal of a `bytea[]`. */
+export const bytesToArray = (items: readonly (string | Uint8Array)[]): string => toArray(items.map(bytesToText))
 
 /** A literal of a `text[]`, or null if every element is null. */
 export const textToArray = (items: readonly (string | null)[]): string | null =>

@@ -4,7 +4,8 @@ import type { Row } from './row.ts'
 import { sqlFile } from './sql-file.ts'
 import { INSIDE, IS_INSIDE, MARK_TRANSACTION } from './transaction-guard.ts'
 
-const PLAIN = sqlFile('./queries/publish.sql')
+const ONE = sqlFile('./queries/publish-one.sql')
+const MANY = sqlFile('./queries/publish.sql')
 const CHECKED = sqlFile('./queries/publish-checked.sql')
 const TRACKED = sqlFile('./queries/publish-tracked.sql')
 
@@ -48,8 +49,11 @@ const IS_SUBSCRIBED = `
 /** Does not wait for a messageId that an open transaction has published: other publishes share the statement. */
 export const SHORT_PATIENCE = ", set_config('lock_timeout', '50ms', true)"
 
-/** The statement of a plain publish. */
-export const publishText = (topic: TopicRecord): string => fill(PLAIN, topic)
+/** The statement of a publish without messageIds. */
+export const publishText = (topic: TopicRecord): string => fill(MANY, topic)
+
+/** The same for a single message. */
+export const publishOneText = (topic: TopicRecord): string => fill(ONE, topic)
 
 /** The statement of a publish with messageIds, or inside a caller's transaction. */
 export function checkedText(
@@ -98,9 +102,9 @@ function fill(template: string, { id, uid, configVersion, config }: TopicRecord)
     .replaceAll('{version}', String(configVersion))
 }
 
-/** null: nothing was stored. */
-export function decodePublished([row]: Row[], salt: number): PublishedMessage[] | null {
-  if (typeof row?.first === 'string' && row.ids === null) return inARow(Number(row.first), Number(row.count), salt)
+/** null: nothing was stored. `count`: the number of messages. */
+export function decodePublished([row]: Row[], salt: number, count: number): PublishedMessage[] | null {
+  if (typeof row?.first === 'string' && typeof row.ids !== 'string') return inARow(Number(row.first), count, salt)
   if (typeof row?.ids !== 'string') return null
   const duplicates = row.duplicates?.split(',')
   return row.ids.split(',').map((id, index) => ({ id: Number(id), salt, duplicate: duplicates?.[index] === '1' }))

@@ -12,15 +12,14 @@ import {
 } from '../../errors.ts'
 import { type DerivedId, parseMessageId } from '../../payload/message-id.ts'
 import { random52 } from '../../payload/random-bits.ts'
-import { checkSize, isPlain } from '../../publish/outgoing.ts'
+import { checkSize } from '../../publish/outgoing.ts'
 import type { OutgoingMessage, PublishedMessage } from '../log.ts'
 import type { TopicRecord } from '../topic-record.ts'
-import { byteaArray, textArray } from './binary-array.ts'
 import { CallerTransaction } from './caller-transaction.ts'
 import type { Database } from './database.ts'
 import { codeOf, FunctionsRestoredError, mapError, unknownIfLost } from './database-errors.ts'
-import { bytesToArray, textToArray } from './parameters.ts'
 import type { Partitions } from './partitions.ts'
+import { formatFor, type PlainStatement, plainStatements, plainValues } from './plain-publish.ts'
 import {
   ARRAYS,
   checkedText,
@@ -28,7 +27,6 @@ import {
   GUARDED,
   KNOWN_TO_BE_OPEN,
   oneText,
-  publishText,
   SHORT_PATIENCE,
 } from './publish-statements.ts'
 import type { Row } from './row.ts'
@@ -61,7 +59,8 @@ type Caller = CallerTransaction | undefined
 export class LogWriter {
   readonly #database: Database
   readonly #partitions: Partitions
-  readonly #plainTexts = new Map<number, { version: number; text: string }>()
+  /** By the topic's uid. */
+  readonly #plainStatements = new Map<number, { version: number; one: PlainStatement; many: PlainStatement }>()
 
   constructor(database: Database, partitions: Partitions) {
     this.#database = database
@@ -170,35 +169,34 @@ export class LogWriter {
   }
 
   #prepare(topic: TopicRecord, messages: readonly OutgoingMessage[]): () => Promise<PublishedMessage[] | null> {
-    // Not every library sends parameters in the binary format; as text they mean the same.
-    const [bytes, text] = this.#database.sendsBinary ? [byteaArray, textArray] : [bytesToArray, textToArray]
-    const payloads = bytes(messages.map(message => message.payload))
-    const [messageIds, ...texts] = messages.every(isPlain)
-      ? [null, null, null, null]
-      : [
-          text(messages.map(message => message.messageId)),
-          text(messages.map(message => message.key)),
-          text(messages.map(message => message.type)),
-          text(messages.map(message => message.headers)),
-        ]
-    const values = [payloads, ...texts]
-    if (!messageIds) {
-      const statement = this.#plain(topic)
-      const name = `tidemark_publish_${topic.uid}_${topic.configVersion}`
-      return async () => {
-        const salt = random52()
-        return decodePublished(await this.#database.query(statement, [...values, salt], name), salt)
-      }
-    }
+    if (messages.every(({ messageId }) => messageId === null)) return this.#preparePlain(topic, messages)
+    const { bytes, text } = formatFor(this.#database)
+    const values = [
+      bytes(messages.map(message => message.payload)),
+      text(messages.map(message => message.key)),
+      text(messages.map(message => message.type)),
+      text(messages.map(message => message.headers)),
+      text(messages.map(message => message.messageId)),
+    ]
     const statement = this.#database.sql(checkedText(topic, ARRAYS, SHORT_PATIENCE))
     return async () => {
       const salt = random52()
       try {
-        return decodePublished(await this.#database.query(statement, [...values, messageIds, salt]), salt)
+        return decodePublished(await this.#database.query(statement, [...values, salt]), salt, messages.length)
       } catch (error) {
         const isPending = error instanceof DatabaseLockedError && codeOf(error.cause) === NO_LOCK
         throw isPending ? new MessageIdPendingError(topic.name, error) : error
       }
+    }
+  }
+
+  #preparePlain(topic: TopicRecord, messages: readonly OutgoingMessage[]): () => Promise<PublishedMessage[] | null> {
+    const statement = this.#plain(topic, messages.length)
+    const valuesWith = plainValues(messages, formatFor(this.#database), statement.isForOne)
+    return async () => {
+      const salt = random52()
+      const rows = await this.#database.query(statement.text, valuesWith(salt), statement.name)
+      return decodePublished(rows, salt, messages.length)
     }
   }
 
@@ -214,7 +212,7 @@ export class LogWriter {
     const parameter = oneText(salt, messages)
     try {
       if (topic.config.tracking === 'reference' && !(await this.#holdTracking(topic, caller))) return null
-      return decodePublished(await caller.runInside(text, parameter), salt)
+      return decodePublished(await caller.runInside(text, parameter), salt, messages.length)
     } catch (error) {
       if (![NO_TABLE, NO_SCHEMA, NO_FUNCTION].includes(codeOf(error))) throw error
       throw await this.#missing(topic)
@@ -234,12 +232,14 @@ export class LogWriter {
     )
   }
 
-  #plain(topic: TopicRecord): string {
-    const known = this.#plainTexts.get(topic.uid)
-    if (known?.version === topic.configVersion) return known.text
-    const text = this.#database.sql(publishText(topic))
-    this.#plainTexts.set(topic.uid, { version: topic.configVersion, text })
-    return text
+  #plain(topic: TopicRecord, count: number): PlainStatement {
+    let known = this.#plainStatements.get(topic.uid)
+    if (known?.version !== topic.configVersion) {
+      const { one, many } = plainStatements(topic, text => this.#database.sql(text))
+      known = { version: topic.configVersion, one, many }
+      this.#plainStatements.set(topic.uid, known)
+    }
+    return count === 1 ? known.one : known.many
   }
 
   /** Why a transaction doesn't see the topic: it was deleted, or the transaction is on another database. */
