@@ -6,8 +6,15 @@ const publish: Mutant[] = [
   {
     name: 'createdAt goes back with the clock',
     file: `${TOPICS}/stores/sqlite/publish.ts`,
-    find: 'last_created_at = max(last_created_at, ?)',
-    replace: 'last_created_at = ?',
+    find: ', last_created_at)',
+    replace: ', 0)',
+    tests: ['sqlite/clock'],
+  },
+  {
+    name: 'the clock that a publish reads goes back with the uptime',
+    file: `${TOPICS}/stores/sqlite/clock.ts`,
+    find: 'wall + max(0, ? - uptime)',
+    replace: 'wall + ? - uptime',
     tests: ['sqlite/clock'],
   },
   {
@@ -29,6 +36,13 @@ const publish: Mutant[] = [
     file: `${TOPICS}/stores/sqlite/publish.ts`,
     find: 'from tidemark_topic where id = ? and uid = ?`),',
     replace: 'from tidemark_topic where id = ? and ? is not null`),',
+    tests: ['conformance/incarnation'],
+  },
+  {
+    name: 'a publish that takes its ids ignores the incarnation of the topic',
+    file: `${TOPICS}/stores/sqlite/publish.ts`,
+    find: 'where id = ? and uid = ? and config_version = ?',
+    replace: 'where id = ? and ? is not null and config_version = ?',
     tests: ['conformance/incarnation'],
   },
   {

@@ -39,6 +39,10 @@ type Row = {
 const READ = 'select wall, uptime, boot, agreed_uptime, trial_until, off_since, off_ms from tidemark_clock where id = 1'
 const ANCHOR = 'select wall, uptime from tidemark_clock where id = 1'
 
+/** The same as `nowBy` inside a statement, whose parameter here is `uptimeNow()`. */
+export const NOW = '(select cast(wall + max(0, ? - uptime) as integer) from tidemark_clock where id = 1)'
+export const uptimeNow = uptimeMs
+
 /** The file's time, in milliseconds. */
 export function nowBy(prepare: Prepare): number {
   return Math.floor(timeOf(prepare(ANCHOR).get() as Pick<Row, 'wall' | 'uptime'>))
