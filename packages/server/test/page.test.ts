@@ -36,6 +36,7 @@ describe('the page', () => {
       const { headers, bytes } = await server.get(file, { 'accept-encoding': 'br, gzip' })
       assert.match(String(headers['cache-control']), /immutable/)
       assert.equal(headers['content-encoding'], 'br')
+      assert.match(String(headers['content-security-policy']), /default-src 'none'/)
       assert.deepEqual(brotliDecompressSync(bytes), plain.bytes)
     }
     assert.equal((await server.get('/assets/main-OLD.js')).status, 404)

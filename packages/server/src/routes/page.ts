@@ -69,16 +69,15 @@ export function pageRoutes(context: Context): Route[] {
       async handle({ params: { file }, request, reply }) {
         const asset = (await load()).files.get(file)
         if (asset === undefined) throw new NotFoundError(`The page has no file '${file}'. Reload it`)
+        // A worker has the policy of its own file; for any other file of the page only the page's counts.
+        if (file.startsWith('worker-')) reply.header('content-security-policy', POLICY)
         return sendAsset(asset, request, reply)
       },
     }),
   ]
 }
 
-/**
- * Its name contains a hash of its content, so a browser never has to ask again. A worker has the policy of its own
- * file.
- */
+/** Its name contains a hash of its content, so a browser never has to ask again. */
 function sendAsset({ type, bytes, brotli, gzip }: Asset, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const accepted = request.headers['accept-encoding']
   const [encoding, body] = takesEncoding(accepted, 'br')
@@ -90,7 +89,6 @@ function sendAsset({ type, bytes, brotli, gzip }: Asset, request: FastifyRequest
   return reply
     .headers({
       'content-type': type,
-      'content-security-policy': POLICY,
       'cache-control': 'public, max-age=31536000, immutable',
       vary: 'accept-encoding',
     })

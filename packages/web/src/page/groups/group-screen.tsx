@@ -7,7 +7,8 @@ import { Fact, Facts } from '../parts/facts.tsx'
 import { useLoaded } from '../parts/load.ts'
 import { kindOfGroup, Mark } from '../parts/mark.tsx'
 import { OldAge } from '../parts/old-age.tsx'
-import { Empty, Loading } from '../parts/states.tsx'
+import { LoadingScreen } from '../parts/skeleton.tsx'
+import { Empty } from '../parts/states.tsx'
 import { times } from '../preferences.ts'
 import type { GroupLive, TopicLive } from '../shapes.ts'
 import { BackfillPanel } from './backfill-panel.tsx'
@@ -29,11 +30,11 @@ export function GroupScreen({ topic: topicName, group: groupName }: { topic: str
   const group = topic?.groups.find(each => each.group === groupName)
   const seen = useRef<{ topic: TopicLive; group: GroupLive; goneAt: number } | undefined>(undefined)
   useEffect(() => watchInDetail(`topic:${topicName}`), [topicName])
-  if (overview.value === undefined) return <Loading rows={8} />
+  if (overview.value === undefined) return <LoadingScreen name="group" />
   if (topic !== undefined && group !== undefined) seen.current = { topic, group, goneAt: 0 }
   // Of a topic with very many groups the first snapshot has some; the one in detail follows.
   const isPartial = topic !== undefined && topic.groups.length < Math.min(topic.totals.groups, MOST_GROUPS)
-  if (seen.current === undefined && isPartial) return <Loading rows={8} />
+  if (seen.current === undefined && isPartial) return <LoadingScreen name="group" />
   if (seen.current === undefined)
     return (
       <Empty isWhole title={`${topicName} has no group ${groupName === '' ? '(queue)' : groupName}`}>

@@ -1,5 +1,6 @@
 import { overview } from '../live.ts'
-import { Empty, Loading } from '../parts/states.tsx'
+import { LoadingScreen } from '../parts/skeleton.tsx'
+import { Empty } from '../parts/states.tsx'
 import { AttentionList } from './attention.tsx'
 import { Flow } from './flow.tsx'
 import { TopicFlow } from './topic-flow.tsx'
@@ -8,7 +9,7 @@ import { WorldThumbnail } from './world-thumbnail.tsx'
 /** What needs attention first, then the flow of everything. */
 export function OverviewScreen() {
   const found = overview.value
-  if (found === undefined) return <Loading rows={8} />
+  if (found === undefined) return <LoadingScreen name="overview" />
   return (
     <div class="overview values">
       <h1 class="offscreen">Overview</h1>

@@ -1,16 +1,12 @@
-import { useEffect, useState } from 'preact/hooks'
 import { copy } from '../copy.ts'
 import { Problem } from '../http.ts'
+import { useLate } from './skeleton.tsx'
 
 const NOT_SERVED = 'TIDEMARK_NOT_SERVED'
 
-/** Nothing for 150 ms, so that quick results do not flicker; then rows of the final height. */
+/** A part of a screen: nothing for 150 ms, so that quick results do not flicker; then as many rows as it will have. */
 export function Loading({ rows = 4 }: { rows?: number }) {
-  const [isLate, setLate] = useState(false)
-  useEffect(() => {
-    const timer = setTimeout(() => setLate(true), 150)
-    return () => clearTimeout(timer)
-  }, [])
+  const isLate = useLate()
   if (!isLate) return null
   return (
     <div class="stack" role="status" aria-busy="true" aria-label="Loading">

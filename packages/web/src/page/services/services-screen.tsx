@@ -4,7 +4,8 @@ import { get, Problem, write } from '../http.ts'
 import { atNow } from '../parts/age.tsx'
 import { ActionButton } from '../parts/confirm.tsx'
 import { useLoaded } from '../parts/load.ts'
-import { Empty, Failed, Loading } from '../parts/states.tsx'
+import { LoadingScreen } from '../parts/skeleton.tsx'
+import { Empty, Failed } from '../parts/states.tsx'
 import { RateMemory, type Speed } from './rate-memory.ts'
 import { ServiceRow } from './service-row.tsx'
 import type { Disk, Metrics, PipelineStatus } from './service-shapes.ts'
@@ -37,7 +38,7 @@ export function ServicesScreen({ service: chosen }: { service?: string }) {
       </Empty>
     )
   if (error !== undefined) return <Failed error={error} retry={status.reload} />
-  if (found === undefined) return <Loading rows={8} />
+  if (found === undefined) return <LoadingScreen name="services" />
   const isAnyKnown = chosen === undefined || found.services.some(({ name }) => name === chosen)
   return (
     <div class="stack">

@@ -2,7 +2,8 @@ import type { ComponentType, VNode } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { GroupScreen } from '../groups/group-screen.tsx'
 import { OverviewScreen } from '../overview/overview-screen.tsx'
-import { Empty, Failed, Loading } from '../parts/states.tsx'
+import { LoadingScreen, type ScreenName } from '../parts/skeleton.tsx'
+import { Empty, Failed } from '../parts/states.tsx'
 import { TopicScreen } from '../topics/topic-screen.tsx'
 import { TopicsScreen } from '../topics/topics-screen.tsx'
 
@@ -19,7 +20,7 @@ const SCREENS: readonly (readonly [string, (params: Params) => Screen])[] = [
     '/topics/:topic/messages',
     ({ topic = '' }) => ({
       title: `${topic} messages`,
-      screen: <Lazy key={topic} load={loadMessages} props={{ topic }} />,
+      screen: <Lazy key={topic} load={loadMessages} name="messages" props={{ topic }} />,
     }),
   ],
   [
@@ -32,17 +33,32 @@ const SCREENS: readonly (readonly [string, (params: Params) => Screen])[] = [
       }
     },
   ],
-  ['/dead-letters', () => ({ title: 'Dead letters', screen: <Lazy key="letters" load={loadLetters} props={{}} /> })],
-  ['/services', () => ({ title: 'Services', screen: <Lazy<Chosen> key="services" load={loadServices} props={{}} /> })],
+  [
+    '/dead-letters',
+    () => ({ title: 'Dead letters', screen: <Lazy key="letters" load={loadLetters} name="letters" props={{}} /> }),
+  ],
+  [
+    '/services',
+    () => ({
+      title: 'Services',
+      screen: <Lazy<Chosen> key="services" load={loadServices} name="services" props={{}} />,
+    }),
+  ],
   [
     '/services/:service',
-    ({ service = '' }) => ({ title: service, screen: <Lazy key="services" load={loadServices} props={{ service }} /> }),
+    ({ service = '' }) => ({
+      title: service,
+      screen: <Lazy key="services" load={loadServices} name="services" props={{ service }} />,
+    }),
   ],
   ['/login', () => ({ title: '', screen: <OverviewScreen /> })],
-  ['/runs', () => ({ title: 'Worlds', screen: <Lazy key="runs" load={loadRuns} props={{}} /> })],
+  ['/runs', () => ({ title: 'Worlds', screen: <Lazy key="runs" load={loadRuns} name="runs" props={{}} /> })],
   [
     '/runs/:runId',
-    ({ runId = '' }) => ({ title: 'World', screen: <Lazy key={runId} load={loadWorld} props={{ runId }} /> }),
+    ({ runId = '' }) => ({
+      title: 'World',
+      screen: <Lazy key={runId} load={loadWorld} name="world" props={{ runId }} />,
+    }),
   ],
 ]
 
@@ -89,8 +105,14 @@ function decode(text: string): string {
   }
 }
 
+type LazyProps<P> = {
+  readonly load: () => Promise<ComponentType<P>>
+  readonly name: ScreenName
+  readonly props: P
+}
+
 /** A screen in a separate chunk, loaded when it is first shown. */
-function Lazy<P extends object>({ load, props }: { load: () => Promise<ComponentType<P>>; props: P }) {
+function Lazy<P extends object>({ load, name, props }: LazyProps<P>) {
   const [loaded, setLoaded] = useState<{ readonly screen: ComponentType<P> }>()
   const [error, setError] = useState<unknown>()
   const start = (): void => {
@@ -102,7 +124,7 @@ function Lazy<P extends object>({ load, props }: { load: () => Promise<Component
   }
   useEffect(start, [])
   if (error !== undefined) return <Failed error={error} retry={start} />
-  if (loaded === undefined) return <Loading rows={8} />
+  if (loaded === undefined) return <LoadingScreen name={name} />
   const { screen: Loaded } = loaded
   return <Loaded {...props} />
 }

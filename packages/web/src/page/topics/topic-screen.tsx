@@ -4,8 +4,9 @@ import { overview, topicNamed } from '../live.ts'
 import { PublishDialog } from '../messages/publish-dialog.tsx'
 import { Age } from '../parts/age.tsx'
 import { Fact, Facts } from '../parts/facts.tsx'
+import { LoadingScreen } from '../parts/skeleton.tsx'
 import { Sparkline, trend } from '../parts/sparkline.tsx'
-import { Empty, Loading } from '../parts/states.tsx'
+import { Empty } from '../parts/states.tsx'
 import type { TopicLive } from '../shapes.ts'
 import { River } from './river/river.tsx'
 import { SettingsPanel } from './settings-panel.tsx'
@@ -15,7 +16,7 @@ import { useRecentRates } from './use-recent-rates.ts'
 /** The log as a river with its groups as lanes, and the settings. */
 export function TopicScreen({ topic: name }: { topic: string }) {
   const topic = topicNamed(name)
-  if (overview.value === undefined) return <Loading rows={8} />
+  if (overview.value === undefined) return <LoadingScreen name="topic" />
   if (topic === undefined)
     return (
       <Empty isWhole title={`There is no topic ${name}`}>

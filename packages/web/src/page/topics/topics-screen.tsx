@@ -5,8 +5,9 @@ import { overview } from '../live.ts'
 import { Age } from '../parts/age.tsx'
 import { GroupMarks } from '../parts/group-marks.tsx'
 import { LeftOut } from '../parts/left-out.tsx'
+import { LoadingScreen } from '../parts/skeleton.tsx'
 import { Sparkline, trend } from '../parts/sparkline.tsx'
-import { Empty, Loading } from '../parts/states.tsx'
+import { Empty } from '../parts/states.tsx'
 import { type Column, Table } from '../parts/table.tsx'
 import { useWindow } from '../parts/use-window.ts'
 import type { TopicLive } from '../shapes.ts'
@@ -20,7 +21,7 @@ const isPhone = matchMedia('(width < 600px)')
 
 export function TopicsScreen() {
   const found = overview.value
-  if (found === undefined) return <Loading rows={10} />
+  if (found === undefined) return <LoadingScreen name="topics" />
   const words = query.value.get('q') ?? ''
   const sorted = sortedBy(query.value.get('sort'))
   const shown = ordered(found.topics, words, sorted)

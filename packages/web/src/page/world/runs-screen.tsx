@@ -3,7 +3,8 @@ import { bytes, count, moment, whole } from '../format.ts'
 import { get, Problem } from '../http.ts'
 import { useLoaded } from '../parts/load.ts'
 import { Mark } from '../parts/mark.tsx'
-import { Empty, Failed, Loading } from '../parts/states.tsx'
+import { LoadingScreen } from '../parts/skeleton.tsx'
+import { Empty, Failed } from '../parts/states.tsx'
 import { times } from '../preferences.ts'
 import type { RunFacts } from './run-shapes.ts'
 import { Thumbnail } from './thumbnail.tsx'
@@ -26,7 +27,7 @@ export function RunsScreen() {
   if (found === undefined) {
     if (error.value instanceof Problem && error.value.code === 'TIDEMARK_NOT_SERVED') return <NotServed />
     if (error.value !== undefined) return <Failed error={error.value} retry={reload} />
-    return <Loading rows={6} />
+    return <LoadingScreen name="runs" />
   }
   if (found.runs.length === 0)
     return (

@@ -4,7 +4,8 @@ import { query, replaceQuery } from '../address.ts'
 import { copy } from '../copy.ts'
 import { Problem } from '../http.ts'
 import { on } from '../live.ts'
-import { Empty, Failed, Loading } from '../parts/states.tsx'
+import { LoadingScreen } from '../parts/skeleton.tsx'
+import { Empty, Failed } from '../parts/states.tsx'
 import { Charts } from './charts.tsx'
 import { Lineages } from './lineages.ts'
 import type { Organism } from './organism.ts'
@@ -50,7 +51,7 @@ export function WorldScreen({ runId }: { runId: string }) {
   )
   if (run.error.value !== undefined) return <WorldError run={run} />
   const details = run.details.value
-  if (details === undefined) return <Loading rows={10} />
+  if (details === undefined) return <LoadingScreen name="world" />
   if (details.metadata === null || run.range.value === null)
     return (
       <Empty isWhole title="Nothing of this run is indexed yet">
