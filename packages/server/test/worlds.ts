@@ -37,22 +37,30 @@ export type World = AsyncDisposable & {
 const SHAPE = [10, 10]
 export const RUN_ID = makeRunId(Date.UTC(2026, 0, 2), '550e8400-e29b-41d4-a716-446655440000')
 
-/** The pipeline without its simulation, and a server: ticks come over HTTP, and so do the answers. */
+/**
+ * The pipeline without its simulation, and a server: ticks come over HTTP, and so do the answers. `database` holds topics
+ * and indexes; without it they are SQLite files in the world's folder.
+ */
 export async function startWorld(
   options: ServerOptions = {},
   more: PipelineConfig['services'] = {},
   settings: Partial<PipelineConfig> = {},
+  database?: string,
 ): Promise<World> {
   const folder = temporaryFolder()
-  const config = checkConfig({ ...configOf(folder.path, more), ...settings }, folder.path)
+  const topics = database ?? `sqlite:${join(folder.path, 'topics.db')}`
+  const indexes = database ?? `sqlite:${join(folder.path, 'index')}`
+  const standard = configOf(folder.path, more)
+  const resources = { ...standard.resources, topics: { url: topics }, indexes: { runs: { address: indexes } } }
+  const config = checkConfig({ ...standard, resources, ...settings }, folder.path)
   const pipeline = await runPipeline(config, { logger: SILENT, diskLookMs: 50 })
-  const tm = await open(`sqlite:${join(folder.path, 'topics.db')}`, { logger: SILENT, maintenance: false })
+  const tm = await open(topics, { logger: SILENT, maintenance: false })
   const server = await startServer({
     port: 0,
     logger: SILENT,
     topics: tm,
     pipeline,
-    indexes: `sqlite:${join(folder.path, 'index')}`,
+    indexes,
     ingest: { ticks: pipeline.guardedOutlet('ticks'), metadata: pipeline.outlet('metadata') },
     ...options,
   })

@@ -3,6 +3,9 @@ import { BROWSER_FLAGS, browserPath, SHARED_BROWSER } from './browser-path.ts'
 
 export const SKIPPED = browserPath === undefined && 'no chromium on the PATH: the page is not tested in a browser'
 
+/** A busy machine takes longer than Playwright waits for. */
+const NAVIGATION_MS = 90_000
+
 /** A page that counts what went wrong on it. */
 export type Watched = { readonly page: Page; readonly problems: string[] }
 
@@ -44,7 +47,9 @@ export class TestBrowser implements AsyncDisposable {
 
   /** Somebody with a browser of their own: nothing is shared with others. */
   async person({ width = 1280, height = 900, colorScheme = 'dark', more = {} }: Visit = {}): Promise<BrowserContext> {
-    return await this.#browser.newContext({ viewport: { width, height }, colorScheme, ...more })
+    const context = await this.#browser.newContext({ viewport: { width, height }, colorScheme, ...more })
+    context.setDefaultNavigationTimeout(NAVIGATION_MS)
+    return context
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -1,5 +1,7 @@
 import type { SimulationMetadata, Tick } from '@tidemark/pipeline'
-import { metadataOf, startWorld, type World } from '../../../server/test/worlds.ts'
+import { metadataOf, type World } from '../../../server/test/worlds.ts'
+import type { Engine } from './engines.ts'
+import { startWorldOn } from './world-on.ts'
 
 export type Life = {
   readonly shape: readonly number[]
@@ -11,8 +13,8 @@ export type Life = {
 }
 
 /** A world of any shape: organism 1 and its children 2 and 3, and a diagonal of energy that grows by a cell with each tick. */
-export async function startWorldOf(life: Life): Promise<World> {
-  const world = await startWorld()
+export async function startWorldOf(engine: Engine, life: Life): Promise<World> {
+  const world = await startWorldOn(engine)
   const metadata = metadataOf(world.runId)
   await world.post('/api/v1/ingest/metadata', {
     ...metadata,

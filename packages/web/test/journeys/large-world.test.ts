@@ -5,6 +5,7 @@ import { metadataOf } from '../../../server/test/worlds.ts'
 import { kindsOf } from '../../src/page/world/kinds.ts'
 import { colourTable, indexOf, lightOf } from '../../src/page/world/palette.ts'
 import { SKIPPED, TestBrowser } from '../browser/browser.ts'
+import { SQLITE } from '../browser/engines.ts'
 import { startWorldOf, upTo } from '../browser/world-of.ts'
 
 /** More cells than are loaded as whole ticks. */
@@ -16,7 +17,7 @@ const colourOf = (type: number, value: number): number => TABLE[indexOf(0, KINDS
 
 describe('a world that is too large to be loaded whole', { skip: SKIPPED }, () => {
   it('is drawn reduced and says so, plays, and shows its cells where one zooms in', async () => {
-    await using world = await startWorldOf({ shape: SHAPE, ticks: upTo(8) })
+    await using world = await startWorldOf(SQLITE, { shape: SHAPE, ticks: upTo(8) })
     await using browser = await TestBrowser.launch()
     const { page, problems } = await browser.open(`${world.url}/runs/${world.runId}?t=0&c=type`)
     await page.locator('canvas[data-tick="0"]').waitFor()
