@@ -70,6 +70,24 @@ describe('while a screen is loading', { skip: SKIPPED }, () => {
       await context.close()
     })
   }
+
+  it('a world without its first tick says so, and claims nothing about it', async () => {
+    const context = await browser.person()
+    const held = Promise.withResolvers<void>()
+    await context.route(/\/(environment|organisms)\b/, async route => {
+      await held.promise
+      await route.continue()
+    })
+    const { page } = await browser.open(`${world.url}/runs/${RUN_ID}?t=5`, { context })
+    await page.getByText('Loading the world').waitFor()
+    assert.equal(await page.locator('.world-view > canvas').isVisible(), false, 'a canvas without a picture is black')
+    assert.equal(await page.getByText(/\d alive|^others$/).count(), 0)
+    held.resolve()
+    await page.locator('canvas[data-tick="5"]').waitFor()
+    await page.getByText('2 alive').first().waitFor()
+    assert.equal(await page.getByText('Loading the world').count(), 0)
+    await context.close()
+  })
 })
 
 async function placeOf(page: Page, part: string): Promise<Place> {

@@ -5,6 +5,8 @@ import type { LineageSize } from './lineages.ts'
 import { kindColourText, OTHERS_SLOT, type Scheme, slotColourText } from './palette.ts'
 
 type Props = {
+  /** Whether the organisms of a tick were loaded. */
+  isKnown: boolean
   scheme: Scheme
   types: readonly string[]
   lineages: readonly LineageSize[]
@@ -13,7 +15,7 @@ type Props = {
 }
 
 /** What the colours mean. A lineage is a button: picking one dims the rest. */
-export function Legend({ scheme, types, lineages, picked, pick }: Props) {
+export function Legend({ isKnown, scheme, types, lineages, picked, pick }: Props) {
   if (scheme === 'value')
     return (
       <p class="world-legend row small">
@@ -37,6 +39,7 @@ export function Legend({ scheme, types, lineages, picked, pick }: Props) {
   }
   if (scheme === 'owner')
     return <p class="world-legend small">Each owner has one of seven colours. Bright: much energy.</p>
+  if (!isKnown) return null
   return (
     <ul class="world-legend row small" aria-label="Largest lineages">
       {lineages.map(({ lineage, alive, slot }) => (

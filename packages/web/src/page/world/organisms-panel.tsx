@@ -14,6 +14,7 @@ import { select } from './selection.ts'
 type Props = {
   run: RunState
   organisms: ReadonlySignal<readonly Organism[]>
+  isKnown: boolean
   lineages: Lineages
   selected: ReadonlySignal<number | undefined>
   isFollowing: { value: boolean }
@@ -21,16 +22,14 @@ type Props = {
 
 const SHOWN = 200
 
-export function OrganismsPanel({ run, organisms, lineages, selected, isFollowing }: Props) {
+export function OrganismsPanel({ run, organisms, isKnown, lineages, selected, isFollowing }: Props) {
   const words = useSignal('')
   const sort = useSignal<Sort>({ by: 'energy', isUp: false })
   const matching = sorted(found(organisms.value, words.value), sort.value)
   return (
     <aside class="organisms panel" aria-label="Organisms">
       <div class="row spread">
-        <h2>
-          Organisms <span class="muted">{count(organisms.value.length)}</span>
-        </h2>
+        <h2>Organisms {isKnown && <span class="muted">{count(organisms.value.length)}</span>}</h2>
         <input
           type="search"
           placeholder="#77 or lineage 4"

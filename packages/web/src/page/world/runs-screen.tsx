@@ -92,8 +92,8 @@ function NotServed() {
     <div class="stack">
       <h1>Worlds</h1>
       <Empty title="This server serves no worlds" command="tidemark serve --index sqlite:./data/index">
-        It was started without the indexes of runs. `tidemark start` serves those of its own pipeline, and `tidemark
-        serve` those that the option names.
+        It was started without the indexes of runs. <code>tidemark start</code> serves those of its own pipeline, and{' '}
+        <code>tidemark serve</code> those that the option names.
       </Empty>
     </div>
   )

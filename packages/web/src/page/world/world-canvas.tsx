@@ -1,6 +1,7 @@
 import { effect, type ReadonlySignal, useComputed, useSignal } from '@preact/signals'
 import { useEffect, useMemo, useRef } from 'preact/hooks'
 import { query, replaceQuery } from '../address.ts'
+import { useLate } from '../parts/skeleton.tsx'
 import type { Size } from './camera.ts'
 import { addCanvasKeys, addCursorKeys } from './canvas-keys.ts'
 import { cellText } from './cell-text.ts'
@@ -157,8 +158,9 @@ export function WorldCanvas(props: Props) {
         ref={canvas}
         tabIndex={0}
         role="img"
-        aria-label={`World at tick ${run.shown.value}, ${organisms.value.length} organisms alive. Press i for a cell cursor.`}
+        aria-label={`World at tick ${run.shown.value}. ${stamp.value > 0 ? `${organisms.value.length} organisms alive. ` : ''}Press i for a cell cursor.`}
       />
+      {frame === undefined && trouble.value === undefined && <Waiting />}
       <PlanePicker shape={shape} plane={plane} />
       <p
         class="world-cell mono"
@@ -168,9 +170,10 @@ export function WorldCanvas(props: Props) {
         {text}
       </p>
       <Legend
+        isKnown={stamp.value > 0}
         scheme={scheme.value}
         types={metadata.moleculeTypes}
-        lineages={stamp.value >= 0 ? lineages.sizes : []}
+        lineages={lineages.sizes}
         picked={picked.value}
         pick={lineage => replaceQuery({ l: lineage === undefined ? null : String(lineage) })}
       />
@@ -195,6 +198,15 @@ export function WorldCanvas(props: Props) {
       </div>
     </div>
   )
+}
+
+/** Before the first tick is loaded, in place of a canvas without a picture. */
+function Waiting() {
+  return useLate() ? (
+    <p class="world-waiting" role="status">
+      Loading the world…
+    </p>
+  ) : null
 }
 
 /** Of a world that is too large to be drawn cell by cell. */

@@ -6,7 +6,7 @@ import { SCHEMES, type Scheme } from './palette.ts'
 import type { Metadata } from './run-shapes.ts'
 import type { RunState } from './run-state.ts'
 
-type Props = { run: RunState; metadata: Metadata; alive: number; scheme: Scheme; copyLink(): void }
+type Props = { run: RunState; metadata: Metadata; alive: number | undefined; scheme: Scheme; copyLink(): void }
 
 /** Which world this is, and the actions on its view. */
 export function WorldHead({ run, metadata, alive, scheme, copyLink }: Props) {
@@ -24,7 +24,8 @@ export function WorldHead({ run, metadata, alive, scheme, copyLink }: Props) {
           </Mark>
         )}
         <span class="muted small">
-          {metadata.environment.shape.join(' × ')} {metadata.environment.topology} · {count(alive)} alive
+          {metadata.environment.shape.join(' × ')} {metadata.environment.topology}
+          {alive !== undefined && ` · ${count(alive)} alive`}
         </span>
       </div>
       <div class="row world-tools">

@@ -65,7 +65,7 @@ export function WorldScreen({ runId }: { runId: string }) {
       <WorldHead
         run={run}
         metadata={metadata}
-        alive={organisms.value.length}
+        alive={stamp.value > 0 ? organisms.value.length : undefined}
         scheme={scheme.value}
         copyLink={() => void copyLink(run)}
       />
@@ -87,6 +87,7 @@ export function WorldScreen({ runId }: { runId: string }) {
               <OrganismsPanel
                 run={run}
                 organisms={organisms}
+                isKnown={stamp.value > 0}
                 lineages={lineages}
                 selected={selected}
                 isFollowing={isFollowing}
