@@ -97,6 +97,22 @@ test('fits into every width, and lays no node upon another', () => {
   }
 })
 
+test('divides a step that is too wide into rows of the same length', () => {
+  const rows = Map.groupBy(layoutOf(wide(5), 640).nodes, ({ y }) => y)
+  assert.deepEqual(
+    [...rows.values()].map(({ length }) => length),
+    [1, 1, 1, 1, 3, 2],
+  )
+})
+
+/** Four services in a row, the last of which feeds this many. */
+function wide(count: number): Graph {
+  const chain = [1, 2, 3, 4].map(number => `service:${number}`)
+  const fed = Array.from({ length: count }, (_, index) => `service:fed-${index}`)
+  const steps = chain.slice(1).map((id, index) => edge(chain[index] ?? '', id))
+  return { nodes: [...chain, ...fed].map(node), edges: [...steps, ...fed.map(id => edge('service:4', id))] }
+}
+
 test('places what nothing flows into right before what it feeds', () => {
   const late: Graph = {
     nodes: [...graph.nodes, node('service:reconciler')],

@@ -9,12 +9,14 @@ export type Shot = {
   readonly format: 'png' | 'webp'
 }
 
-/** Lets charts draw and the world load: a picture is taken when this much time has passed after the first figures. */
+/** Lets charts draw and dots move: a picture is taken when this much time has passed after everything was loaded. */
 const SETTLE_MS = 2_500
+const LOADING = '[aria-busy=true], .skeleton, .world-waiting, .world-view > canvas:not([data-tick])'
 
 export async function shoot({ browser, context, url, format }: Shot): Promise<{ bytes: Buffer; problems: string[] }> {
   const { page, problems } = await browser.open(url, { context })
   await isShownLive(page)
+  await page.locator(LOADING).first().waitFor({ state: 'detached', timeout: 120_000 })
   await page.waitForTimeout(SETTLE_MS)
   const bytes = await capture(page, format, 88)
   await page.close()

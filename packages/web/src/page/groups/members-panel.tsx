@@ -55,12 +55,12 @@ function MemberTable({ rows }: { rows: readonly Row[] }) {
           <tr>
             <th scope="col">Consumer</th>
             <th scope="col">Process</th>
-            <th scope="col">In flight, until</th>
+            <th scope="col">In flight</th>
             <th scope="col" class="number">
               Done, failed
             </th>
-            <th scope="col" class="number">
-              Handler P95
+            <th scope="col" class="number" title="95 % of its handler's calls took less">
+              P95
             </th>
             <th scope="col">Since</th>
           </tr>

@@ -2,7 +2,7 @@ import type { Graph, GraphEdge, GraphNode } from '../shapes.ts'
 
 /** Sizes in pixels. The drawing is never scaled, so that its texts stay legible: it is laid out anew for each width. */
 export const NODE = { narrowest: 136, width: 144, widest: 240, height: 52 } as const
-const GAP = { across: 40, between: 12, down: 40 } as const
+const GAP = { across: 32, between: 12, down: 40 } as const
 /** Space between nodes side by side, where lines pass. */
 const GUTTER = 20
 
@@ -83,7 +83,7 @@ function untangled(
 function across(graph: Graph, steps: readonly (readonly GraphNode[])[], room: number): Layout {
   const free = room - (steps.length - 1) * GAP.across
   const width = Math.min(NODE.widest, Math.floor(free / steps.length))
-  const gap = steps.length === 1 ? 0 : Math.min(170, (room - width * steps.length) / (steps.length - 1))
+  const gap = steps.length === 1 ? 0 : Math.min(170, Math.floor((room - width * steps.length) / (steps.length - 1)))
   const tallest = Math.max(1, ...steps.map(step => step.length))
   const height = tallest * (NODE.height + GAP.between) - GAP.between
   const nodes = steps.flatMap((step, index) => {
@@ -116,12 +116,14 @@ const isAlone = ({ from, to }: GraphEdge, edges: readonly GraphEdge[]): boolean 
 /** A step that is too wide continues in the next row; lines reach those rows through the gaps, never across a node. */
 function down(graph: Graph, steps: readonly (readonly GraphNode[])[], room: number): Layout {
   const fits = Math.max(1, Math.floor((room + GUTTER) / (NODE.narrowest + GUTTER)))
-  const widest = Math.min(fits, Math.max(1, ...steps.map(step => step.length)))
+  // Rows of a step are equally long: five nodes with room for four are three and two.
+  const columnsOf = ({ length }: readonly GraphNode[]): number => Math.ceil(length / Math.ceil(length / fits))
+  const widest = Math.max(1, ...steps.map(columnsOf))
   const width = Math.min(NODE.widest, Math.floor((room - (widest - 1) * GUTTER) / widest))
   const nodes: (Placed & { readonly isFirst: boolean })[] = []
   let y = 0
   for (const step of steps) {
-    const columns = Math.min(fits, step.length)
+    const columns = columnsOf(step)
     const left = (room - (columns * (width + GUTTER) - GUTTER)) / 2
     for (const [index, node] of step.entries()) {
       const [column, row] = [index % columns, Math.floor(index / columns)]
