@@ -483,10 +483,29 @@ const backfill: Mutant[] = [
   },
 ]
 
+const STORE = 'packages/topics/src/stores/postgres'
+
+const connections: Mutant[] = [
+  {
+    name: 'nobody asks whether the server still works on a long statement',
+    file: `${STORE}/own-connections.ts`,
+    find: 'if (isLong) this.#watch(session, answers[0])',
+    replace: '',
+    tests: ['postgres/silence'],
+  },
+  {
+    name: 'a commit without an answer is a database out of reach',
+    file: `${STORE}/database-errors.ts`,
+    find: 'return isUndone ? mapped : OutcomeUnknownError.afterLostConnection(location, error.cause)',
+    replace: 'return mapped',
+    tests: ['postgres/unknown-outcome'],
+  },
+]
+
 const onPostgres = (mutants: readonly Mutant[]): Mutant[] =>
   mutants.map(mutant => ({ only: 'PostgreSQL|^(?!.*SQLite)', ...mutant }))
 
 export const POSTGRES_STORE: Area = {
   name: 'postgres',
-  mutants: onPostgres([...claim, ...retries, ...settle, ...expiry, ...groups, ...backfill]),
+  mutants: onPostgres([...claim, ...retries, ...settle, ...expiry, ...groups, ...backfill, ...connections]),
 }
