@@ -37,6 +37,7 @@ export class Fleet implements AsyncDisposable {
   readonly #journal: Journal
   readonly #seed: () => number
   readonly #running = new Map<string, Running>()
+  readonly #names = new Set<string>()
   /** Names of the processes that do not run now and are not to be restarted. */
   readonly #off = new Set<string>()
   #isClosing = false
@@ -61,8 +62,9 @@ export class Fleet implements AsyncDisposable {
     })
   }
 
+  /** Of all that were ever started; some may be down for a moment. */
   get names(): string[] {
-    return [...this.#running.keys()]
+    return [...this.#names]
   }
 
   tell(name: string, order: Order): void {
@@ -131,6 +133,7 @@ export class Fleet implements AsyncDisposable {
 
   #start(post: Post): void {
     const { name, script, namespace } = post
+    this.#names.add(name)
     // A process that is stopped for long must not hold a job meanwhile.
     const maintains = name !== 'mortal'
     const args: WorkerArguments = { ...this.#where, name, namespace, maintains, seed: this.#seed() }

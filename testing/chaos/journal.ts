@@ -121,7 +121,7 @@ export function readJournals(folder: string): Stamped[] {
 }
 
 /** A line that a kill cut short ends without a line break and says nothing. */
-function parseLines(text: string): Stamped[] {
+export function parseLines(text: string): Stamped[] {
   return text
     .slice(0, text.lastIndexOf('\n') + 1)
     .split('\n')

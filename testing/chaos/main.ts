@@ -9,14 +9,22 @@ import { type RunOptions, type RunResult, runOnce } from './run.ts'
 import { shrink } from './shrink.ts'
 import type { Engine } from './world.ts'
 
+/** npm passes a Ctrl-C on to processes that the terminal has told already. */
+const SAME_KEY_MS = 1_000
+
 const interrupted = new AbortController()
-process.once('SIGINT', () => {
+let interruptedAt = 0
+process.on('SIGINT', () => {
+  if (interrupted.signal.aborted && performance.now() - interruptedAt < SAME_KEY_MS) return
+  if (interrupted.signal.aborted) process.exit(130)
   console.log('\nStopping; press Ctrl-C again to end at once')
+  interruptedAt = performance.now()
   interrupted.abort()
-  process.once('SIGINT', () => process.exit(130))
 })
 
 process.exitCode = await main()
+// A fault that was interrupted may still wait for something.
+if (interrupted.signal.aborted) process.exit()
 
 async function main(): Promise<number> {
   let options: ChaosOptions

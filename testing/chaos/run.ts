@@ -15,6 +15,7 @@ import { drain } from './drain.ts'
 import type { Fault, Scene } from './faults/fault.ts'
 import { DOOMED_POSTS, Fleet, POSTS } from './fleet.ts'
 import { type EndedEntry, Journal, readJournals, type Stamped } from './journal.ts'
+import { PathWatch } from './path-counts.ts'
 import { createPlace } from './place.ts'
 import { countPaths, type PathCounts, RARE_PATHS, type RarePath } from './rare-paths.ts'
 import { type Event, scheduleOf } from './schedule.ts'
@@ -70,7 +71,7 @@ export async function runOnce(options: RunOptions): Promise<RunResult> {
     onProgress('starting')
     await using place = await createPlace(engine)
     await using fleet = new Fleet({ engine, url: place.url, journals }, journal, () => random.below(0x7fff_ffff))
-    const scene: Scene = { place, fleet, journal }
+    const scene: Scene = { place, fleet, journal, paths: new PathWatch(journals) }
     const missing = options.faults.flatMap(fault => {
       const why = fault.missing?.(scene)
       return why === undefined ? [] : [{ fault, why }]
@@ -80,9 +81,9 @@ export async function runOnce(options: RunOptions): Promise<RunResult> {
     const wanted = schedule.filter(({ number }) => options.events?.includes(number) ?? true)
     await prepare(place.directUrl)
     fleet.start(POSTS)
-    await fleet.ready()
-    const done = await breakThings(scene, wanted, options)
-    const end = await finish(scene, options)
+    await unlessAborted(fleet.ready(), options.signal)
+    const done = await unlessAborted(breakThings(scene, wanted, options), options.signal)
+    const end = await unlessAborted(finish(scene, options), options.signal)
     const entries = readJournals(journals)
     const history = historyOf(entries, { groups: end.groups, maxAttempts: MAX_ATTEMPTS, ordered: ORDERED })
     const violations = [...end.violations, ...findEnded(entries), ...findViolations(history)]
@@ -103,6 +104,18 @@ export async function runOnce(options: RunOptions): Promise<RunResult> {
   } finally {
     if (process.env.TIDEMARK_KEEP === '1') console.error(`Kept ${journals}`)
     else removeFolder(journals)
+  }
+}
+
+/** Ctrl-C waits for nothing: not for a fault, and not for a process that hangs. */
+async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  const aborted = Promise.withResolvers<never>()
+  const abort = (): void => aborted.reject(signal.reason)
+  signal.addEventListener('abort', abort)
+  try {
+    return await Promise.race([work, aborted.promise])
+  } finally {
+    signal.removeEventListener('abort', abort)
   }
 }
 

@@ -20,7 +20,7 @@ export const droppedNamespace: Fault = {
   async inject({ place, fleet, journal }) {
     // Everything that was ever published there is gone with it.
     const posts = DOOMED_POSTS.filter(({ name }) => !fleet.names.includes(name))
-    if (posts.length > 0) fleet.start(posts)
+    if (posts.length > 0) await place.turns.take(async () => fleet.start(posts))
     await delay(LIFE_MS)
     try {
       await until(() => place.turns.take(() => isDropped(place.directUrl)), {

@@ -1,11 +1,17 @@
 import type { SeededRandom } from '../../seeded-random.ts'
 import type { Fleet } from '../fleet.ts'
 import type { Journal } from '../journal.ts'
+import type { PathWatch } from '../path-counts.ts'
 import type { Place } from '../place.ts'
 import type { RarePath } from '../rare-paths.ts'
 import type { Engine } from '../world.ts'
 
-export type Scene = { readonly place: Place; readonly fleet: Fleet; readonly journal: Journal }
+export type Scene = {
+  readonly place: Place
+  readonly fleet: Fleet
+  readonly journal: Journal
+  readonly paths: PathWatch
+}
 
 export type Fault = {
   readonly name: string

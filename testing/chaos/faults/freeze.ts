@@ -16,11 +16,15 @@ export const freeze: Fault = {
   engines: BOTH,
   lane: 'processes',
   reaches: ['take-overs', 'stale settlements'],
-  async inject({ fleet }, random) {
+  async inject({ fleet, paths }, random) {
     const victims = [random.pick(TWINS), random.pick(OTHERS)]
+    const takenOver = paths.expect('take-overs')
     for (const victim of victims) fleet.signal(victim, 'SIGSTOP')
     await delay(LEASE_MS + LONGEST_SWEEP_MS + random.below(500))
+    await takenOver()
+    const stale = paths.expect('stale settlements')
     for (const victim of victims) fleet.signal(victim, 'SIGCONT')
+    await stale()
   },
 }
 

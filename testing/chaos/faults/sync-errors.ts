@@ -7,10 +7,12 @@ export const syncErrors: Fault = {
   engines: ['sqlite'],
   lane: 'processes',
   reaches: ['unknown outcomes'],
-  async inject({ fleet }, random) {
+  async inject({ fleet, paths }, random) {
     const names = ['publisher-1', 'publisher-2', random.pick(fleet.names)]
+    const unknown = paths.expect('unknown outcomes')
     for (const name of names) fleet.tell(name, { order: 'fail-syncs', count: 1 + random.below(6) })
     await delay(2_000)
+    await unknown()
     for (const name of names) fleet.tell(name, { order: 'fail-syncs', count: 0 })
   },
 }

@@ -22,6 +22,7 @@ export async function checkMutants(which: boolean | string, signal: AbortSignal)
     if (signal.aborted) return 130
     verdicts.push(await checkMutant(mutant, signal))
   }
+  if (signal.aborted) return 130
   const caught = verdicts.filter(verdict => verdict === 'caught').length
   console.log(`\n${caught} of ${chosen.length} mutants were caught`)
   return verdicts.includes('survived') ? 1 : 0
@@ -32,7 +33,7 @@ async function checkMutant(mutant: Mutant, signal: AbortSignal): Promise<Verdict
   using copy = copySources(mutant.edits)
   for (let seed = 1; seed <= MOST_SEEDS && !signal.aborted; seed++) {
     const result = await runIn(copy.path, mutant, seed, signal)
-    if (result === undefined) continue
+    if (result === undefined || signal.aborted) continue
     const [missing] = result.missing
     if (missing !== undefined) {
       console.log(`  not possible here: ${missing}`)
@@ -45,7 +46,7 @@ async function checkMutant(mutant: Mutant, signal: AbortSignal): Promise<Verdict
     }
     console.log(`  not noticed with seed ${seed}`)
   }
-  console.log('  ✖ survived')
+  if (!signal.aborted) console.log('  ✖ survived')
   return 'survived'
 }
 
@@ -64,6 +65,7 @@ async function runIn(
   signal.addEventListener('abort', interrupt)
   const { code } = await script.exited
   signal.removeEventListener('abort', interrupt)
+  if (signal.aborted) return undefined
   if (code === 0 || code === 1 || code === 2)
     return (JSON.parse(readFileSync(json, 'utf8')) as { results: RunResult[] }).results[0]
   console.log(['  the run ended by itself:', ...script.errorLines.slice(-10)].join('\n  '))

@@ -56,7 +56,7 @@ export const MUTANTS: readonly Mutant[] = [
       {
         file: `${SQLITE}/connection.ts`,
         from: '      await this.#wal.flush()\n',
-        to: '      setTimeout(() => void this.#wal.flush().catch(() => {}), 3_000).unref()\n',
+        to: '      setTimeout(() => void this.#wal.flush().catch(() => {}), 60_000).unref()\n',
       },
     ],
     caughtBy: ['lost'],
