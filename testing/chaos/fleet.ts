@@ -25,7 +25,7 @@ export const DOOMED_POSTS: readonly Post[] = [
 
 /** Many times what it takes, because the machine may have other work. */
 const START_MS = 600_000
-const STOP_MS = 120_000
+const STOP_MS = 600_000
 const LINES = 12
 /** A process that ends by itself is restarted, but not in a loop. */
 const AFTER_ERROR_MS = 500

@@ -184,7 +184,7 @@ async function finish({ fleet, place }: Scene, { onProgress, signal }: RunOption
   onProgress('processes stop')
   late.push(...(await fleet.stop([...POSTS, ...DOOMED_POSTS].map(({ name }) => name))))
   for (const name of late)
-    violations.push({ rule: 'stuck', what: `${name} did not stop within two minutes of being asked to` })
+    violations.push({ rule: 'stuck', what: `${name} did not stop within ten minutes of being asked to` })
   return { groups, violations }
 }
 
