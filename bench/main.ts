@@ -4,15 +4,17 @@ import { helpText, parseArguments } from './arguments.ts'
 import { fanout } from './fanout/suite.ts'
 import type { Figure } from './figure.ts'
 import { index } from './index/suite.ts'
+import { jetstream } from './jetstream/suite.ts'
 import { peers } from './peers/suite.ts'
 import { pipeline } from './pipeline/suite.ts'
 import { writeJson } from './report/json.ts'
 import { machineFacts } from './report/machine.ts'
 import { formatTable } from './report/table.ts'
+import { scale } from './scale/suite.ts'
 import type { Suite } from './suite.ts'
 import { topics } from './topics/suite.ts'
 
-const SUITES: readonly Suite[] = [topics, fanout, pipeline, index, peers]
+const SUITES: readonly Suite[] = [topics, fanout, pipeline, index, peers, jetstream, scale]
 
 // What is measured waits for a real disk, here and in the processes of the cases.
 process.env.TIDEMARK_ON_DISK = '1'
@@ -25,11 +27,12 @@ async function main(args: string[]): Promise<number> {
     console.log(helpText(SUITES))
     return asked.help ? 0 : 2
   }
+  let isFailed = false
   for (const suite of asked.suites) {
     const file = asked.json ?? join(import.meta.dirname, 'results', `${suite.name}.json`)
-    await runSuite(suite, asked, file)
+    isFailed = (await runSuite(suite, asked, file)) || isFailed
   }
-  return 0
+  return isFailed ? 1 : 0
 }
 
 function understand(args: string[]): ReturnType<typeof parseArguments> | undefined {
@@ -41,12 +44,13 @@ function understand(args: string[]): ReturnType<typeof parseArguments> | undefin
   }
 }
 
-async function runSuite(suite: Suite, asked: ReturnType<typeof parseArguments>, file: string): Promise<void> {
+/** Whether the suite failed: what it claims does not hold. */
+async function runSuite(suite: Suite, asked: ReturnType<typeof parseArguments>, file: string): Promise<boolean> {
   const started = performance.now()
   const progress = (text: string): void => {
     console.error(`${((performance.now() - started) / 1_000).toFixed(0).padStart(5)} s  ${text}`)
   }
-  const { figures, versions, remarks, text, details, write } = await suite.run({ ...asked, progress })
+  const { figures, versions, remarks, text, details, write, failed = false } = await suite.run({ ...asked, progress })
   const machine = { ...machineFacts(), ...versions }
   console.log(`\n${text ?? formatTable(figures)}\n`)
   for (const remark of remarks) console.log(`- ${remark}`)
@@ -61,6 +65,7 @@ async function runSuite(suite: Suite, asked: ReturnType<typeof parseArguments>, 
   writeJson(file, { suite: suite.name, quick: asked.quick, machine, remarks, figures, ...details })
   console.log(`Written to ${file}`)
   if (asked.write) for (const each of write?.() ?? []) console.log(`Written to ${each}`)
+  return failed
 }
 
 function verdict(figures: readonly Figure[]): string {

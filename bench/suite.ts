@@ -23,6 +23,8 @@ export type SuiteResult = {
   readonly text?: string
   /** More for the JSON. */
   readonly details?: object
+  /** What the suite claims does not hold, so the command exits with 1. A missed target is no failure. */
+  readonly failed?: boolean
   /** Writes the figures into the documentation. Gives the files it has written. */
   write?(): readonly string[]
 }

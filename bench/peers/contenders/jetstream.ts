@@ -23,19 +23,28 @@ type Module = {
   jetstream(connection: Connection): JetStream
   jetstreamManager(connection: Connection): Promise<Manager>
 }
-type Transport = { connect(options: { servers: string }): Promise<Connection> }
+/** 'all': everything up to a message; 'explicit': each by itself, so that each can be redelivered by itself. */
+type Acks = 'all' | 'explicit'
+type Transport = { connect(options: { servers: string[] }): Promise<Connection> }
 
 /**
  * A stream on files a topic, a durable pull consumer a group. Batches are atomic ones, which sync once. The consumers
  * acknowledge everything up to a message (AckPolicy all), once a page: its cheapest way.
  */
-export async function openJetStream(url: string): Promise<Contender> {
+export async function openJetStream(
+  url: string,
+  replicas = 1,
+): Promise<Contender & { addGroup(topic: string, name: string, acks: Acks): Promise<void> }> {
   const { module, version } = await importPeer<Module>('@nats-io/jetstream')
   const { module: transport } = await importPeer<Transport>('@nats-io/transport-node')
-  const connection = await transport.connect({ servers: url })
+  const connection = await transport.connect({ servers: url.slice('nats://'.length).split(',') })
   const stream = module.jetstream(connection)
   const manager = await module.jetstreamManager(connection)
   const groups = new Map<string, readonly string[]>()
+  let explicit = false
+
+  const addConsumer = (topic: string, name: string, acks: Acks): Promise<unknown> =>
+    manager.consumers.add(topic, { durable_name: name, ack_policy: acks, max_ack_pending: -1 })
 
   const consume = async (topic: string, group: string): Promise<Messages> =>
     await (await stream.consumers.get(topic, group)).consume({ max_messages: PAGE })
@@ -46,7 +55,7 @@ export async function openJetStream(url: string): Promise<Contender> {
     for await (const message of incoming) {
       handleOrder(message.json<Order>())
       done++
-      if (done % PAGE === 0 || done === messages) message.ack()
+      if (explicit || done % PAGE === 0 || done === messages) message.ack()
       if (done === messages) break
     }
     await connection.flush()
@@ -62,10 +71,15 @@ export async function openJetStream(url: string): Promise<Contender> {
     },
     async prepare(topic, names) {
       groups.set(topic, names)
-      await manager.streams.add({ name: topic, subjects: [topic], storage: 'file', allow_atomic: true })
-      for (const name of names) {
-        await manager.consumers.add(topic, { durable_name: name, ack_policy: 'all', max_ack_pending: -1 })
-      }
+      const config = { name: topic, subjects: [topic], storage: 'file', allow_atomic: true, num_replicas: replicas }
+      await manager.streams.add(config)
+      for (const name of names) await addConsumer(topic, name, 'all')
+    },
+    /** Replaces the topic's groups by a new one. */
+    async addGroup(topic, name, acks) {
+      groups.set(topic, [name])
+      explicit = acks === 'explicit'
+      await addConsumer(topic, name, acks)
     },
     async publishBatch(topic, payloads) {
       const texts = payloads.map(each => JSON.stringify(each))
