@@ -21,6 +21,7 @@ export async function cleanUp(
   record: TopicRecord,
   batchSize: number,
 ): Promise<CleanUpStep> {
+  await topics.examine(record)
   const lost = new Map<string, number>()
   const { removed, gone, more } = await topics.change(record, async topic => {
     const groups = (await topics.groups(topic)).map(({ value }) => value)

@@ -32,7 +32,7 @@ export class Clock {
   async probe(): Promise<void> {
     const subject = this.#names.inNamespace('clock')
     const began = Date.now()
-    await this.#client.store([{ subject, data: new Uint8Array(0) }])
+    await this.#client.storeAgain({ subject, data: new Uint8Array(0) })
     const ended = Date.now()
     const stored = await this.#client.last(this.#names.namespaceStream(), subject)
     this.#probedAt = performance.now()

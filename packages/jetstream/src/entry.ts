@@ -22,9 +22,19 @@ export const placeOf = (id: number): number => id % MOST_RECORDS
 /** Above every message of the entry. */
 export const endOf = (seq: number): number => idOf(seq, MOST_RECORDS - 1)
 
-export function encodeRecord(message: OutgoingMessage, isPlain: boolean): Buffer {
+/** A plain one stays a string: the strings of an entry are encoded together, which takes half the time. */
+export type EncodedRecord = { readonly bytes: number; readonly content: Buffer | string }
+
+export function encodeRecord(message: OutgoingMessage, isPlain: boolean): EncodedRecord {
+  if (isPlain && typeof message.payload === 'string') {
+    return { bytes: Buffer.byteLength(message.payload), content: message.payload }
+  }
+  const content = encodeFields(message)
+  return { bytes: content.length, content }
+}
+
+function encodeFields(message: OutgoingMessage): Buffer {
   const payload = typeof message.payload === 'string' ? Buffer.from(message.payload) : message.payload
-  if (isPlain) return Buffer.from(payload.buffer, payload.byteOffset, payload.length)
   let flags = typeof message.payload === 'string' ? 0 : IS_BYTES
   const parts: Uint8Array[] = []
   for (const [bit, field] of FIELDS.entries()) {
@@ -43,22 +53,33 @@ export const isPlainMessage = ({ key, type, headers, messageId, payload }: Outgo
   key === null && type === null && headers === null && messageId === null && typeof payload === 'string'
 
 /** An empty entry marks a place in the log. */
-export function encodeEntry(records: readonly Buffer[], isPlain: boolean, salt: number): Buffer {
-  const head = Buffer.allocUnsafe(HEAD + 4 * records.length)
-  head.writeUInt8(VERSION, 0)
-  head.writeUInt8(isPlain ? PLAIN : 0, 1)
-  head.writeUInt16LE(records.length, 2)
-  head.writeDoubleLE(salt, 4)
+export function encodeEntry(records: readonly EncodedRecord[], isPlain: boolean, salt: number): Buffer {
+  const head = HEAD + 4 * records.length
+  const entry = Buffer.allocUnsafe(records.reduce((sum, { bytes }) => sum + bytes, head))
+  entry.writeUInt8(VERSION, 0)
+  entry.writeUInt8(isPlain ? PLAIN : 0, 1)
+  entry.writeUInt16LE(records.length, 2)
+  entry.writeDoubleLE(salt, 4)
   let end = 0
-  for (const [place, record] of records.entries()) {
-    end += record.length
-    head.writeUInt32LE(end, HEAD + 4 * place)
+  for (const [place, { bytes, content }] of records.entries()) {
+    if (!isPlain && typeof content !== 'string') entry.set(content, head + end)
+    end += bytes
+    entry.writeUInt32LE(end, HEAD + 4 * place)
   }
-  return Buffer.concat([head, ...records])
+  if (isPlain) entry.write(records.map(({ content }) => content).join(''), head)
+  return entry
 }
 
 /** Bytes that an entry of this many records has besides them. */
 export const entryOverhead = (count: number): number => HEAD + 4 * count
+
+function isEntry(data: Buffer): boolean {
+  if (data.length < HEAD || data.readUInt8(0) !== VERSION) return false
+  const count = data.readUInt16LE(2)
+  const records = HEAD + 4 * count
+  if (count > MOST_RECORDS || data.length < records) return false
+  return count === 0 ? data.length === records : data.readUInt32LE(records - 4) === data.length - records
+}
 
 /** An entry as it was read. Its messages are decoded once, when they are first needed. */
 export class Entry {
@@ -67,6 +88,7 @@ export class Entry {
   readonly bytes: number
   readonly count: number
   readonly salt: number
+  readonly isForeign: boolean
   readonly #data: Buffer
   readonly #messages: (RawMessage | undefined)[]
 
@@ -75,8 +97,10 @@ export class Entry {
     this.at = at
     this.bytes = data.length
     this.#data = Buffer.from(data.buffer, data.byteOffset, data.length)
-    this.count = this.#data.readUInt16LE(2)
-    this.salt = this.#data.readDoubleLE(4)
+    // A message that somebody else has published has no messages of ours: groups pass over it.
+    this.isForeign = !isEntry(this.#data)
+    this.count = this.isForeign ? 0 : this.#data.readUInt16LE(2)
+    this.salt = this.isForeign ? 0 : this.#data.readDoubleLE(4)
     this.#messages = new Array<RawMessage | undefined>(this.count)
   }
 

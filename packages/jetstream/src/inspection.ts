@@ -75,6 +75,8 @@ export function jetStreamInspection(parts: Parts): Inspection {
     },
     stats,
     examine: async most => {
+      // Without a majority reads may still be answered, for a while, and nothing can be stored.
+      await ns.clock.probe()
       const all = await Promise.all((await topics.list()).map(each => topicOf(topics, each)))
       return {
         stats: await stats(most, true),

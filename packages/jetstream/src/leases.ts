@@ -118,7 +118,9 @@ async function readPage(reader: LogReader, ids: readonly number[]): Promise<(Raw
   if (first === undefined || last === undefined) return []
   const entries = await reader.from(seqOf(first), placeOf(first) + ids.length)
   const bySeq = new Map(entries.map(entry => [entry.seq, entry]))
-  return await Promise.all(ids.map(id => bySeq.get(seqOf(id))?.message(placeOf(id)) ?? reader.message(id)))
+  const found: (RawMessage | undefined)[] = []
+  for (const id of ids) found.push(bySeq.get(seqOf(id))?.message(placeOf(id)) ?? (await reader.message(id)))
+  return found
 }
 
 function split(settlement: Settlement): Settlement[] {

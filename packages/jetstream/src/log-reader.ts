@@ -5,6 +5,9 @@ import { type Client, pause } from './nats/client.ts'
 /** Entries per request, and about as many bytes. */
 const MOST_ENTRIES = 256
 const MOST_BYTES = 4 * 1024 ** 2
+const FIRST_ENTRIES = 8
+/** Whoever reads on from where it stopped is given so many times what it asked for: a request costs more than an entry. */
+const AHEAD = 8
 /** A replica may lag behind what this process knows to be stored. */
 const LAG_PAUSES_MS = [5, 20, 50]
 
@@ -21,8 +24,8 @@ export class LogReader {
   #window: Entry[] = []
   #from = 0
   #bytes = 0
-  #meanBytes = 4_096
-  #meanCount = 1
+  /** Of an entry, by those that were read. */
+  #mean: { bytes: number; count: number } | undefined
   #known = 0
   /** Entry that this process has published. */
   #published = 0
@@ -158,8 +161,12 @@ export class LogReader {
   }
 
   async #fetch(seq: number, messages: number): Promise<Entry[]> {
-    const wanted = Math.min(messages / this.#meanCount + 1, MOST_BYTES / this.#meanBytes)
-    const page = await this.#request({ seq }, Math.max(1, Math.min(MOST_ENTRIES, Math.ceil(wanted))))
+    const goesOn = seq === (this.#window.at(-1)?.seq ?? Number.NaN) + 1
+    const { bytes, count } = this.#mean ?? { bytes: 1, count: 1 }
+    const entries = (messages / count + 1) * (goesOn ? AHEAD : 1)
+    // Of a log that was never read, nobody knows whether an entry has one message or a thousand.
+    const most = this.#mean === undefined ? FIRST_ENTRIES : Math.min(MOST_ENTRIES, MOST_BYTES / bytes)
+    const page = await this.#request({ seq }, Math.max(1, Math.ceil(Math.min(entries, most))))
     if (page.length > 0) this.#keep(seq, page)
     return page
   }
@@ -169,8 +176,8 @@ export class LogReader {
     const page = found.map(each => this.#toEntry(each))
     this.knows(page.at(-1)?.seq ?? 0)
     for (const { bytes, count } of page) {
-      this.#meanBytes = this.#meanBytes * 0.9 + bytes * 0.1
-      this.#meanCount = Math.max(1, this.#meanCount * 0.9 + count * 0.1)
+      const mean = this.#mean ?? { bytes, count }
+      this.#mean = { bytes: mean.bytes * 0.9 + bytes * 0.1, count: Math.max(1, mean.count * 0.9 + count * 0.1) }
     }
     return page
   }

@@ -7,6 +7,7 @@ import type { Client, Stored, Write } from './nats/client.ts'
 import { Conflict, StreamGone } from './nats/errors.ts'
 import { Names, type TopicKey, topicKey } from './nats/names.ts'
 import { random52 } from './random.ts'
+import { restoreSettings, settingsOfNamespace } from './stream-settings.ts'
 
 export type NamespaceDocument = {
   readonly incarnation: number
@@ -54,20 +55,17 @@ export class Namespace {
   /** Creates the namespace if there is none. */
   static async open(client: Client, settings: NamespaceSettings): Promise<Namespace> {
     const namespace = new Namespace(client, settings)
-    const { names, replicas } = namespace
-    await client.createStream({
-      name: names.namespaceStream(),
-      subjects: [names.inNamespace('>')],
-      replicas,
-      last: true,
-    })
+    const { names, replicas, logger } = namespace
+    const stream = settingsOfNamespace(names, replicas)
+    await client.createStream(stream)
+    await restoreSettings(client, logger, stream)
     const made: NamespaceDocument = {
       incarnation: random52(),
       receiptKey: randomBytes(32).toString('base64'),
       nextTopic: 1,
       createdAt: Date.now(),
     }
-    await client.store([written(names.namespaceDocument(), made, 0)]).catch(error => {
+    await client.storeAgain(written(names.namespaceDocument(), made, 0)).catch(error => {
       if (!(error instanceof Conflict)) throw error
     })
     namespace.#incarnation = (await namespace.#document())?.value.incarnation ?? 0

@@ -1,13 +1,22 @@
 import { randomBytes } from 'node:crypto'
 import {
-  NamespaceGoneError,
+  DatabaseUnreachableError,
   NoSubscriptionsError,
   OutcomeUnknownError,
   PayloadTooLargeError,
+  TidemarkError,
   TopicNotFoundError,
 } from 'tidemark'
 import type { OutgoingMessage, PublishedMessage, TopicRecord } from 'tidemark/store'
-import { encodeEntry, encodeRecord, entryOverhead, idOf, isPlainMessage, MOST_RECORDS } from './entry.ts'
+import {
+  type EncodedRecord,
+  encodeEntry,
+  encodeRecord,
+  entryOverhead,
+  idOf,
+  isPlainMessage,
+  MOST_RECORDS,
+} from './entry.ts'
 import { isLive } from './group/document.ts'
 import { markerData, markerHash, readMarker } from './markers.ts'
 import type { Namespace } from './namespace.ts'
@@ -153,7 +162,7 @@ const marker = (
   ttl: number | undefined,
 ): Write => ({ subject, data: markerData(value), expected, ...(ttl !== undefined && { ttl }) })
 
-type EntryPlan = { readonly planned: Planned[]; readonly records: Buffer[]; readonly isPlain: boolean }
+type EntryPlan = { readonly planned: Planned[]; readonly records: EncodedRecord[]; readonly isPlain: boolean }
 
 /** As few entries as hold all messages within the server's limit. */
 function split(topic: TopicRecord, fresh: readonly Planned[], limit: number): EntryPlan[] {
@@ -162,9 +171,9 @@ function split(topic: TopicRecord, fresh: readonly Planned[], limit: number): En
   let bytes = 0
   for (const each of fresh) {
     const record = encodeRecord(each.message, isPlain)
-    if (record.length + entryOverhead(1) > limit) throw tooLarge(topic, record.length, limit)
+    if (record.bytes + entryOverhead(1) > limit) throw tooLarge(topic, record.bytes, limit)
     const last = entries.at(-1)
-    const next = bytes + record.length
+    const next = bytes + record.bytes
     if (
       last !== undefined &&
       last.records.length < MOST_RECORDS &&
@@ -175,7 +184,7 @@ function split(topic: TopicRecord, fresh: readonly Planned[], limit: number): En
       bytes = next
     } else {
       entries.push({ planned: [each], records: [record], isPlain })
-      bytes = record.length
+      bytes = record.bytes
     }
   }
   return entries
@@ -204,9 +213,13 @@ async function requireSubscription(topics: TopicStore, topic: TopicRecord): Prom
 async function assertTopic(topics: TopicStore, topic: TopicRecord, attempt: number): Promise<void> {
   if (attempt % 4 !== 0) return
   topics.forget(topic.id)
-  await topics.read(topic).catch(error => {
-    if (error instanceof TopicNotFoundError || error instanceof NamespaceGoneError) throw error
-  })
+  try {
+    await topics.read(topic)
+    await topics.examine(topic, { now: true })
+  } catch (error) {
+    // Others are no answer either.
+    if (error instanceof TidemarkError && !(error instanceof DatabaseUnreachableError)) throw error
+  }
 }
 
 async function goneError(ns: Namespace, topic: TopicRecord, error: unknown): Promise<unknown> {

@@ -18,6 +18,7 @@ import { Draft } from './group/change.ts'
 import type { GroupDocument, Retry } from './group/document.ts'
 import { nextSeq } from './group/document.ts'
 import { type Facts, Missing } from './group/facts.ts'
+import { assertLog } from './missing-stream.ts'
 import { type Namespace, parsed, type Revision, written } from './namespace.ts'
 import { MOST_WRITES, pause } from './nats/client.ts'
 import { BatchDropped, Conflict, NoAnswer, StreamGone, unreachable } from './nats/errors.ts'
@@ -80,7 +81,10 @@ export class Steward {
       return await this.#change(ref, op)
     } catch (error) {
       // Perhaps the whole namespace is.
-      if (error instanceof GroupGone) await this.#ns.assertThere()
+      if (error instanceof GroupGone) {
+        await this.#ns.assertThere()
+        await assertLog(this.#ns, ref)
+      }
       throw error
     }
   }

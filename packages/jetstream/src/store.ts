@@ -26,6 +26,7 @@ export type JetStreamSettings = {
 export async function openJetStream({ address, timeoutMs, ...settings }: JetStreamSettings): Promise<Store> {
   const client = await Client.connect(address, { timeoutMs, name: `tidemark ${settings.namespace}` })
   try {
+    await client.account()
     return assemble(await Namespace.open(client, settings))
   } catch (error) {
     await client.close()

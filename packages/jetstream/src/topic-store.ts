@@ -1,11 +1,13 @@
 import { TopicNotFoundError } from 'tidemark'
 import { mergeTopicConfig, type TopicConfig, type TopicRecord } from 'tidemark/store'
 import type { GroupDocument } from './group/document.ts'
+import { missingStream } from './missing-stream.ts'
 import { type Namespace, type NamespaceDocument, parsed, type Revision, written } from './namespace.ts'
 import { pause, type Write } from './nats/client.ts'
 import { Conflict, NoAnswer, StreamGone } from './nats/errors.ts'
 import { topicKey } from './nats/names.ts'
 import { random52 } from './random.ts'
+import { restoreSettings, settingsOfTopic } from './stream-settings.ts'
 import type { TopicDocument } from './topic-document.ts'
 
 /** A topic's name leads to its id. `deleting`: its streams are being removed. */
@@ -14,11 +16,14 @@ type TopicRef = Pick<TopicRecord, 'id' | 'uid' | 'name'>
 
 /** How long a topic that was read may be used where it only decides when something is noticed. */
 const FRESH_MS = 1_000
+const EXAMINE_EVERY_MS = 60_000
 
 /** The documents of topics. */
 export class TopicStore {
   readonly #ns: Namespace
   readonly #known = new Map<number, { readonly topic: Revision<TopicDocument>; readonly readAt: number }>()
+
+  readonly #examined = new Map<string, number>()
 
   constructor(ns: Namespace) {
     this.#ns = ns
@@ -27,7 +32,30 @@ export class TopicStore {
   async find(name: string): Promise<Revision<TopicDocument> | undefined> {
     const found = await this.#name(name)
     if (found === null || found.value.deleting) return undefined
+    await this.examine(found.value)
     return await this.#read(found.value)
+  }
+
+  /**
+   * Sets back what somebody has changed of the topic's streams, and refuses a topic that lacks one. Once in a while: most
+   * calls need not know.
+   */
+  async examine(topic: TopicRef, { now = false } = {}): Promise<void> {
+    const { client, names, logger, location } = this.#ns
+    const key = topicKey(topic)
+    if (!now && performance.now() - (this.#examined.get(key) ?? Number.NEGATIVE_INFINITY) < EXAMINE_EVERY_MS) return
+    for (const settings of settingsOfTopic(names, topic, 0)) {
+      try {
+        await restoreSettings(client, logger, settings)
+      } catch (error) {
+        if (!(error instanceof StreamGone)) throw error
+        const name = await this.#name(topic.name)
+        // Deleted just now.
+        if (name === null || name.value.deleting || name.value.uid !== topic.uid) return
+        throw missingStream(location, topic.name, settings.name)
+      }
+    }
+    this.#examined.set(key, performance.now())
   }
 
   /** By id, for a token that says no more. */
@@ -115,8 +143,7 @@ export class TopicStore {
     }
     const key = topicKey(topic)
     const streams = [names.logStream(key), names.groupStream(key)] as const
-    await client.createStream({ name: streams[0], subjects: [names.inLog(key, '>')], replicas })
-    await client.createStream({ name: streams[1], subjects: [names.inGroups(key, '>')], replicas, last: true })
+    for (const settings of settingsOfTopic(names, topic, replicas)) await client.createStream(settings)
     await client.store([written(names.topic(key), topic, 0)])
     const { id, uid } = topic
     const last = await client.last(names.namespaceStream(), names.topicName(name))

@@ -11,7 +11,16 @@ import {
 } from '@nats-io/transport-node'
 import { ClosedError, DatabaseVersionError } from 'tidemark'
 import type { NatsAddress } from './address.ts'
-import { type ApiError, errorOf, NoAnswer, StreamExists, StreamGone, unreachable } from './errors.ts'
+import {
+  type ApiError,
+  errorOf,
+  NoAnswer,
+  notConnected,
+  StreamExists,
+  StreamGone,
+  unreachable,
+  withoutJetStream,
+} from './errors.ts'
 
 /** A message as a stream has it. */
 export type Stored = {
@@ -43,7 +52,14 @@ export type StreamSettings = {
 }
 
 export type StreamInfo = {
-  readonly config: { readonly name: string; readonly num_replicas: number; readonly allow_atomic?: boolean }
+  readonly config: {
+    readonly name: string
+    readonly num_replicas: number
+    readonly allow_atomic?: boolean
+    readonly max_bytes?: number
+  }
+  /** The server's clock. */
+  readonly ts?: string
   readonly state: {
     readonly messages: number
     readonly bytes: number
@@ -52,15 +68,30 @@ export type StreamInfo = {
     readonly subjects?: Readonly<Record<string, number>>
   }
   readonly cluster?: {
+    /** Not of a server that stands alone. */
+    readonly name?: string
     readonly leader?: string
     readonly replicas?: readonly {
       readonly name: string
       readonly current: boolean
       readonly offline?: boolean
       readonly lag?: number
+      /** Nanoseconds since the leader has heard of it. */
+      readonly active?: number
     }[]
   }
 }
+
+type BatchQuery = {
+  readonly next_by_subj?: string
+  readonly seq?: number
+  readonly start_time?: string
+  readonly multi_last?: readonly string[]
+  readonly batch?: number
+  readonly max_bytes?: number
+}
+
+export type AccountInfo = { readonly storage: number; readonly limits: { readonly max_storage: number } }
 
 export type ClientOptions = { readonly timeoutMs: number; readonly name: string }
 
@@ -68,6 +99,8 @@ export type ClientOptions = { readonly timeoutMs: number; readonly name: string 
 export const MOST_WRITES = 1_000
 const EMPTY = new Uint8Array(0)
 const RETRY_MS = 50
+/** A request without side effects is repeated after a silence of this part of its time. */
+const SILENCES = 4
 const FLUSH_MS = 500
 const text = new TextDecoder()
 
@@ -83,7 +116,8 @@ export class Client {
     this.#timeoutMs = timeoutMs
   }
 
-  static async connect({ shown, ...address }: NatsAddress, { timeoutMs, name }: ClientOptions): Promise<Client> {
+  static async connect(given: NatsAddress, { timeoutMs, name }: ClientOptions): Promise<Client> {
+    const { shown, replicas: _, ...address } = given
     try {
       const nc = await connect({
         ...address,
@@ -91,10 +125,12 @@ export class Client {
         timeout: timeoutMs,
         maxReconnectAttempts: -1,
         reconnectTimeWait: 100,
+        // A password that is changed on the servers is changed back, or the process is started again: until then it tries.
+        ignoreAuthErrorAbort: true,
       })
       return new Client(nc, shown, timeoutMs)
     } catch (cause) {
-      throw unreachable(shown, cause)
+      throw notConnected(shown, cause)
     }
   }
 
@@ -131,9 +167,23 @@ export class Client {
       }
       numbered(lastHeaders, writes.length).set('Nats-Batch-Commit', '1')
     }
-    const answer = await this.#request(last.subject, last.data, lastHeaders)
+    const answer = await this.#request(last.subject, last.data, this.#timeoutMs, lastHeaders)
     const ack = this.#parsed<{ seq: number; duplicate?: boolean }>(answer)
     return { seq: ack.seq, duplicate: ack.duplicate ?? false }
+  }
+
+  /** For a write that may be stored twice: repeated while nobody answers. */
+  async storeAgain(write: Write): Promise<void> {
+    const until = performance.now() + this.#timeoutMs
+    for (;;) {
+      try {
+        await this.store([write])
+        return
+      } catch (error) {
+        if (!(error instanceof NoAnswer) || performance.now() > until) throw this.#told(error)
+        await pause(RETRY_MS)
+      }
+    }
   }
 
   /** The last message of a subject, as the leader has it; null if there is none. */
@@ -147,30 +197,47 @@ export class Client {
   }
 
   /** Messages of the subject from a sequence or time on, from any replica: one that lags behind returns fewer. */
-  async batch(
-    stream: string,
-    query: {
-      readonly next_by_subj?: string
-      readonly seq?: number
-      readonly start_time?: string
-      readonly multi_last?: readonly string[]
-      readonly batch?: number
-      readonly max_bytes?: number
-    },
-  ): Promise<Stored[]> {
+  async batch(stream: string, query: BatchQuery): Promise<Stored[]> {
+    const until = performance.now() + this.#timeoutMs
+    for (;;) {
+      try {
+        return await this.#batch(stream, query)
+      } catch (error) {
+        if (!(error instanceof NoAnswer) || performance.now() > until) throw this.#told(error)
+        // Nobody listens while no replica runs, and also if there is no such stream: its leader knows.
+        if (error instanceof NobodyThere) await this.info(stream)
+        await pause(RETRY_MS)
+      }
+    }
+  }
+
+  async #batch(stream: string, query: BatchQuery): Promise<Stored[]> {
     const found: Stored[] = []
     const { promise, resolve, reject } = Promise.withResolvers<void>()
+    let isWhole = true
+    let heard = 0
+    // An answer may be lost: a silence is shorter than the time that the whole request has. A process that got no processor
+    // for so long first looks at what has come meanwhile.
+    const timer = setTimeout(() => {
+      const before = heard
+      setImmediate(() => (heard === before ? reject(new NoAnswer('timeout')) : timer.refresh()))
+    }, this.#attemptMs)
+    // Each message names the one before it: a connection that broke for a moment loses some of the answer.
+    const follows = ({ headers: hdrs }: Msg): boolean =>
+      query.multi_last !== undefined || Number(hdrs?.last('Nats-Last-Sequence')) === (found.at(-1)?.seq ?? 0)
     const subscription = this.#nc.subscribe(createInbox(), {
       callback: (error, message) => {
-        if (error !== null) return reject(error)
+        if (error !== null) return reject(new NoAnswer('no answer', { cause: error }))
+        heard++
+        timer.refresh()
         const code = message.headers?.code ?? 0
+        if (code === 0 || code === 204) isWhole &&= follows(message)
         if (code === 0) found.push(storedOf(message))
-        else if (code === 204 || code === 404) resolve()
-        else if (code === 503) reject(new StreamGone(`no stream ${stream}`))
+        else if (code === 204 || code === 404) isWhole ? resolve() : reject(new NoAnswer('the answer has a gap'))
+        else if (code === 503) reject(new NobodyThere(`no replica of ${stream} answers`))
         else reject(errorOf({ code, description: message.headers?.description ?? '' }, this.where))
       },
     })
-    const timer = setTimeout(() => reject(new NoAnswer('timeout')), this.#timeoutMs)
     try {
       this.#publish(`$JS.API.DIRECT.GET.${stream}`, Buffer.from(JSON.stringify(query)), undefined, subscription)
       await promise
@@ -239,12 +306,24 @@ export class Client {
     return purged
   }
 
+  /** What the account stores and may store. Refuses servers and accounts without JetStream. */
+  async account(): Promise<AccountInfo> {
+    try {
+      return await this.api<AccountInfo>('INFO')
+    } catch (error) {
+      // Another server of the cluster may have it, so nobody's answer counts, not the server's greeting.
+      if (this.#nc.info?.jetstream === true) throw error
+      throw withoutJetStream(this.where, error)
+    }
+  }
+
   /** A request to the JetStream API. Repeated while there is no leader: what is sent here is safe to repeat. */
   async api<T>(subject: string, body: object = {}): Promise<T> {
     const until = performance.now() + this.#timeoutMs
     for (;;) {
       try {
-        return this.#parsed<T>(await this.#request(`$JS.API.${subject}`, Buffer.from(JSON.stringify(body))))
+        const answer = await this.#request(`$JS.API.${subject}`, Buffer.from(JSON.stringify(body)), this.#attemptMs)
+        return this.#parsed<T>(answer)
       } catch (error) {
         if (!(error instanceof NoAnswer) || performance.now() > until) throw this.#told(error)
         await pause(RETRY_MS)
@@ -286,7 +365,8 @@ export class Client {
     const until = performance.now() + this.#timeoutMs
     for (;;) {
       try {
-        const answer = await this.#request(`$JS.API.STREAM.MSG.GET.${stream}`, Buffer.from(JSON.stringify(query)))
+        const body = Buffer.from(JSON.stringify(query))
+        const answer = await this.#request(`$JS.API.STREAM.MSG.GET.${stream}`, body, this.#attemptMs)
         const { message } = this.#parsed<{ message: ApiMessage }>(answer)
         return fromApi(message)
       } catch (error) {
@@ -297,9 +377,14 @@ export class Client {
     }
   }
 
-  async #request(subject: string, data: Uint8Array, hdrs?: MsgHdrs): Promise<Msg> {
+  /** What a server that was killed has taken with it is asked for again within the time that the whole request has. */
+  get #attemptMs(): number {
+    return this.#timeoutMs / SILENCES
+  }
+
+  async #request(subject: string, data: Uint8Array, timeout: number, hdrs?: MsgHdrs): Promise<Msg> {
     try {
-      return await this.#nc.request(subject, data, { timeout: this.#timeoutMs, ...(hdrs && { headers: hdrs }) })
+      return await this.#nc.request(subject, data, { timeout, ...(hdrs && { headers: hdrs }) })
     } catch (error) {
       if (this.#nc.isClosed()) throw new ClosedError('The connection to NATS')
       if (error instanceof errors.NoRespondersError) throw new NoAnswer('no responders', { cause: error })
@@ -331,6 +416,8 @@ export class Client {
 }
 
 class NotFound extends Error {}
+
+class NobodyThere extends NoAnswer {}
 
 type ApiMessage = { subject: string; seq: number; data?: string; hdrs?: string; time: string }
 

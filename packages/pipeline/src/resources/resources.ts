@@ -177,7 +177,8 @@ export class Resources implements AsyncDisposable {
 
 function topicsOf(config: NonNullable<CheckedResources['topics']>, logger: Logger): OpenedResource<Tidemark> {
   const { url, namespace, durability, busyTimeout, poolSize, statementTimeout } = config
-  const ofEngine = url.startsWith('sqlite:') ? { durability, busyTimeout } : { poolSize, statementTimeout }
+  const [scheme = ''] = url.split(':', 1)
+  const ofEngine = optionsOf(scheme, { durability, busyTimeout, poolSize, statementTimeout })
   const file = new SqliteFile(namespace === 'default' ? url : '')
   return new OpenedResource<Tidemark>({
     name: 'topics',
@@ -188,6 +189,20 @@ function topicsOf(config: NonNullable<CheckedResources['topics']>, logger: Logge
     close: async tidemark => await tidemark.close(),
     metrics: tidemark => tidemark.metrics().totals,
   })
+}
+
+/** Other engines have their settings in the address. */
+function optionsOf(
+  scheme: string,
+  {
+    durability,
+    busyTimeout,
+    poolSize,
+    statementTimeout,
+  }: Pick<NonNullable<CheckedResources['topics']>, 'durability' | 'busyTimeout' | 'poolSize' | 'statementTimeout'>,
+): object {
+  if (scheme === 'sqlite') return { durability, busyTimeout }
+  return /^postgres(ql)?$/.test(scheme) ? { poolSize, statementTimeout } : {}
 }
 
 function mapOf<T, R>(config: { readonly [name: string]: T }, make: (options: T, name: string) => R): Map<string, R> {

@@ -1,9 +1,12 @@
-import { ConfigError } from '../errors.ts'
+import { ConfigError, PackageRequiredError } from '../errors.ts'
 import { checkNamespace } from '../options/names.ts'
 import { ADDRESSES, addressError, shownAddress } from './address.ts'
 import type { StoreAddress, StoreEngine } from './engine.ts'
 import { readAddress } from './given-address.ts'
 import type { Operator } from './operator.ts'
+
+/** Packages of this repository are released together. */
+const OPTIONAL_VERSIONS = '^0.1.0'
 
 type Load = () => Promise<StoreEngine>
 
@@ -45,9 +48,29 @@ export async function resolveEngine(
 ): Promise<{ readonly engine: StoreEngine; readonly address: StoreAddress }> {
   const checked = checkNamespace(namespace ?? 'default')
   const { scheme, url, driver } = await readAddress(option, given)
-  const load = loads.get(scheme)
+  const load = loads.get(scheme) ?? (await loadOptional(scheme))
   if (load === undefined) throw addressError(option, url)
   return { engine: await load(), address: { option, url, namespace: checked, ...(driver && { driver }) } }
+}
+
+/**
+ * Engines in packages of their own register themselves when they are imported. Commands and configuration files can't
+ * import them. The name is no literal: a bundler must not follow it, for the package depends on this one.
+ */
+const OPTIONAL: { readonly [scheme: string]: string } = { nats: '@tidemark/jetstream' }
+
+async function loadOptional(scheme: string): Promise<Load | undefined> {
+  const name = OPTIONAL[scheme]
+  if (name === undefined) return undefined
+  try {
+    await import(name)
+  } catch (cause) {
+    throw PackageRequiredError.missing(`A ${scheme}:// address`, name, OPTIONAL_VERSIONS, cause)
+  }
+  const load = loads.get(scheme)
+  if (load !== undefined) return load
+  const cause = new Error("it belongs to another copy of 'tidemark'; install both in one project")
+  throw PackageRequiredError.missing(`A ${scheme}:// address`, name, OPTIONAL_VERSIONS, cause)
 }
 
 /** An engine's operations on a namespace that need not be open. */

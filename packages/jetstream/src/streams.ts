@@ -1,0 +1,20 @@
+import { parsed } from './namespace.ts'
+import type { Client, StreamSettings } from './nats/client.ts'
+import type { Names } from './nats/names.ts'
+import { settingsOfNamespace, settingsOfTopic } from './stream-settings.ts'
+
+type NamedStream = { readonly settings: StreamSettings; readonly topic: string | null }
+
+/** Every stream that an existing namespace must have. */
+export async function namespaceStreams(client: Client, names: Names): Promise<NamedStream[]> {
+  const stored = await client.batch(names.namespaceStream(), { multi_last: [names.inNamespace('t.*')], batch: 1_000 })
+  const topics = stored.flatMap(
+    each => parsed<{ id: number; uid: number; name: string; deleting?: boolean }>(each)?.value ?? [],
+  )
+  return [
+    { settings: settingsOfNamespace(names, 0), topic: null },
+    ...topics
+      .filter(({ deleting }) => !deleting)
+      .flatMap(topic => settingsOfTopic(names, topic, 0).map(settings => ({ settings, topic: topic.name }))),
+  ]
+}
