@@ -152,7 +152,7 @@ const sqlite: Mutant[] = [
     file: `${SQLITE}/redrive.ts`,
     find: 'l.id = d.log_id and l.salt = d.salt',
     replace: 'l.id = d.log_id',
-    tests: ['conformance/admin-dead-letters', 'sqlite/restored', 'conformance/rewound'],
+    tests: ['conformance/tables'],
   },
   {
     name: 'a redriven message counts as completed',
@@ -171,24 +171,7 @@ const sqlite: Mutant[] = [
     file: `${SQLITE}/reset-cursor.ts`,
     find: '  forgetDone(tx, subscription.id)\n',
     replace: '',
-    tests: [
-      'conformance/positions',
-      'conformance/backfill',
-      'conformance/admin-reference',
-      'conformance/reference-dead-groups',
-    ],
-  },
-  {
-    name: 'a reset ends no epoch',
-    file: `${SQLITE}/reset-cursor.ts`,
-    find: 'start_id = ?1, epoch = epoch + 1, moved_at',
-    replace: 'start_id = ?1, moved_at',
-    tests: [
-      'conformance/positions',
-      'conformance/group-fences',
-      'conformance/admin-group-verbs',
-      'conformance/reference-dead-groups',
-    ],
+    tests: ['conformance/bits'],
   },
   {
     name: 'a topic with a running backfill is switched',

@@ -132,6 +132,28 @@ for (const store of SECLUDED_STORES) {
       assert.equal(await back.poll(0), null)
     })
 
+    it('hide nothing from a group that is reset while it is dead', async () => {
+      await using database = await store.fresh()
+      const tm = await database.open({ maintenance: false })
+      await tm.configureTopic('events', REFERENCE)
+      await (await tm.reader('events', { group: 'slow' }).ready()).close()
+      await tm.publishBatch('events', range(1, 5))
+      const first = tm.reader<number>('events', { group: 'g', from: 'now' })
+      await first.ready()
+      await tm.publishBatch('events', range(6, 10))
+      assert.deepEqual(await consume(first, 5), range(6, 10))
+      await tm.admin.startBackfill('events', 'g', { scope: 'pending' })
+      assert.deepEqual(await consume(first, 2), [1, 2])
+      await first.close()
+      // With its bit goes the record of what it had done, except for a note for the rest of its backfill.
+      await makeRoomFor(tm, database, 60)
+      assert.equal(await hasBit(database, 'g'), false)
+      await tm.admin.resetGroup('events', 'g', 'beginning')
+      const back = tm.reader<number>('events', { group: 'g' })
+      assert.deepEqual((await consume(back, 10)).sort(byNumber), range(1, 10))
+      assert.equal(await back.poll(0), null)
+    })
+
     it('are all taken: a dead group waits and reports it, and its neighbours stay alive', async () => {
       await using database = await store.fresh()
       const tm = await database.open({ maintenance: false })

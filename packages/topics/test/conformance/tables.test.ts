@@ -109,6 +109,20 @@ for (const store of SHARED_STORES) {
       assert.deepEqual([jobsRun, jobsFailed], [2, 1])
     })
 
+    it('a dead letter is not redriven with another message that has its id now', async () => {
+      await using database = await store.fresh()
+      const tm = await database.open()
+      await tm.configureTopic('work', { maxAttempts: 1 })
+      await tm.publish('work', 'buried')
+      await (await receive(tm.reader('work'))).nack('no')
+      // As after a restore, where the ids of lost messages are used again: only the salt tells them apart.
+      await database.execute({
+        sqlite: 'update tidemark_log_1 set salt = salt + 1',
+        postgres: 'update tidemark.log_1 set salt = salt + 1',
+      })
+      assert.deepEqual(await tm.admin.redrive('work', { all: true }), { redriven: 0, gone: 1, orphaned: 0 })
+    })
+
     it('a settlement that the database refuses does not affect others, and is retried', async () => {
       await using database = await store.fresh()
       const tm = await database.open()
