@@ -195,13 +195,6 @@ const sqlite: Mutant[] = [
     tests: ['conformance/group-death', 'conformance/dead-groups'],
   },
   {
-    name: 'the limit of a group that is back counts what was cleaned up',
-    file: `${SQLITE}/resurrect.ts`,
-    find: 'Math.max(place.cursor, place.first_id - 1)',
-    replace: 'place.cursor',
-    tests: ['conformance/dead-group-loss', 'conformance/dead-groups'],
-  },
-  {
     name: 'retries keep their due time when the clock is set',
     file: `${SQLITE}/clock.ts`,
     find: "  ['tidemark_retry', 'due_at'],\n",

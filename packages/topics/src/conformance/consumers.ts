@@ -144,6 +144,19 @@ export function consumers({ stores, shared }: ConformanceStores): void {
         })
       })
 
+      it('shows no consumer of a group that has stopped elsewhere, even if it had nothing new to report', async () => {
+        await using database = await store.fresh()
+        const [here, there] = [await database.open(), await database.open()]
+        await here.configureTopic('events', { semantics: 'pub-sub' })
+        const group = there.consumerGroup('events', 'g')
+        group.addConsumer('c', () => undefined)
+        await group.start(OFTEN)
+        const shown = async () => (await here.admin.consumers('events')).length
+        await until(async () => (await shown()) === 1, { what: 'its heartbeat' })
+        await group.stop()
+        assert.equal(await shown(), 0)
+      })
+
       it('reports the claim conflicts of a group with competing consumers', async () => {
         await using database = await store.fresh()
         const [here, there] = [await database.open(), await database.open()]
