@@ -14,8 +14,9 @@ import {
 } from 'tidemark'
 import { migratedDatabase } from '../../../../testing/databases.ts'
 import { until } from '../../../../testing/until.ts'
+import { soon } from '../../src/conformance/consuming.ts'
 import { usersLock } from '../../src/stores/postgres/listener.ts'
-import { SILENT } from '../conformance/stores.ts'
+import { executePostgres, SILENT } from '../conformance/stores.ts'
 import { Network } from '../postgres/network.ts'
 
 type World = AsyncDisposable & { readonly url: string; readonly pool: pg.Pool; readonly tm: Tidemark }
@@ -313,6 +314,29 @@ describe('a pool that is ended underneath', () => {
 })
 
 describe('a pool whose connections fall silent', () => {
+  it('gives up a call that may take minutes, when the server has long done it', async () => {
+    const { url, drop } = await migratedDatabase()
+    await using network = await Network.to(url)
+    const w = await world({ max: 4 }, { statementTimeout: '2s', maintenance: false }, network.url)
+    await w.tm.configureTopic('events', { semantics: 'pub-sub' })
+    await (await w.tm.reader('events', { group: 'g' }).ready()).close()
+    const holder = new pg.Client({ connectionString: url })
+    await holder.connect()
+    await holder.query('begin; select from tidemark.subscription for update')
+    const refused = assert.rejects(w.tm.admin.resetGroup('events', 'g', 'beginning'), DatabaseUnreachableError)
+    const waiting = "select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()"
+    const hasWaiting = async (): Promise<boolean> => (await executePostgres(url, waiting)).length > 0
+    await until(hasWaiting, { what: 'the call to wait' })
+    network.cut()
+    await holder.query('rollback')
+    await until(async () => !(await hasWaiting()), { what: 'the server to answer' })
+    network.forget()
+    await soon(refused, 'the call to be given up')
+    await holder.end()
+    await w[Symbol.asyncDispose]()
+    await drop()
+  })
+
   it('delays a publish for one deadline; its outcome is unknown, and the next one works', async () => {
     const { url, drop } = await migratedDatabase()
     await using network = await Network.to(url)
