@@ -1,67 +1,70 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
 import { SKIPPED } from '../browser/browser.ts'
+import { ENGINES } from '../browser/engines.ts'
 import { isShownLive } from '../browser/screens.ts'
 import { fillTopics } from '../browser/seed.ts'
 import { useSite } from '../browser/site.ts'
 
-describe('the overview and what is around it', { skip: SKIPPED }, () => {
-  const site = useSite()
-  let filled: AsyncDisposable
+for (const engine of ENGINES) {
+  describe(`the overview and what is around it, on ${engine.name}`, { skip: SKIPPED }, () => {
+    const site = useSite({}, engine)
+    let filled: AsyncDisposable
 
-  before(async () => {
-    filled = await fillTopics(site.tm)
-  })
-  after(async () => {
-    await filled?.[Symbol.asyncDispose]()
-  })
+    before(async () => {
+      filled = await fillTopics(site.tm)
+    })
+    after(async () => {
+      await filled?.[Symbol.asyncDispose]()
+    })
 
-  it('says what needs somebody, with the way there, and shows topics and groups without a pipeline', async () => {
-    const page = await site.visit('/')
-    const needs = page.locator('.attention li', { hasText: 'billing has 5 dead letters “Error: card <…> declined”' })
-    await needs.waitFor()
-    await page.locator('.topic-flow li', { hasText: 'orders' }).getByRole('link', { name: /audit/ }).waitFor()
-    await page.getByText('Topics 1 · Groups 3').waitFor()
-    await needs.getByRole('link', { name: 'Look' }).click()
-    await page.waitForURL('**/dead-letters?topic=orders&group=billing')
-  })
+    it('says what needs somebody, with the way there, and shows topics and groups without a pipeline', async () => {
+      const page = await site.visit('/')
+      const needs = page.locator('.attention li', { hasText: 'billing has 5 dead letters “Error: card <…> declined”' })
+      await needs.waitFor()
+      await page.locator('.topic-flow li', { hasText: 'orders' }).getByRole('link', { name: /audit/ }).waitFor()
+      await page.getByText('Topics 1 · Groups 3').waitFor()
+      await needs.getByRole('link', { name: 'Look' }).click()
+      await page.waitForURL('**/dead-letters?topic=orders&group=billing')
+    })
 
-  it('finds a group by its name and a message by its key', async () => {
-    const page = await site.visit('/')
-    await isShownLive(page)
-    await page.keyboard.press('/')
-    await page.keyboard.type('aud')
-    await page.getByRole('option', { name: /audit/ }).waitFor()
-    await page.keyboard.press('Enter')
-    await page.waitForURL('**/topics/orders/groups/audit')
-    await page.keyboard.press('/')
-    await page.keyboard.type('customer-1')
-    await page.getByRole('option', { name: /customer-1/ }).click()
-    await page.waitForURL('**/topics/orders/messages?key=customer-1')
-  })
+    it('finds a group by its name and a message by its key', async () => {
+      const page = await site.visit('/')
+      await isShownLive(page)
+      await page.keyboard.press('/')
+      await page.keyboard.type('aud')
+      await page.getByRole('option', { name: /audit/ }).waitFor()
+      await page.keyboard.press('Enter')
+      await page.waitForURL('**/topics/orders/groups/audit')
+      await page.keyboard.press('/')
+      await page.keyboard.type('customer-1')
+      await page.getByRole('option', { name: /customer-1/ }).click()
+      await page.waitForURL('**/topics/orders/messages?key=customer-1')
+    })
 
-  it('stands still when it is frozen, counts what it misses, and goes on with fresh figures', async () => {
-    const page = await site.visit('/topics')
-    const kept = page.locator('[data-name=Kept]')
-    await isShownLive(page)
-    const shown = await kept.textContent()
-    await page.keyboard.press('l')
-    await site.tm.publish('orders', { orderId: 99 })
-    await page.getByRole('button', { name: /frozen · [1-9]\d* missed/ }).waitFor()
-    assert.equal(await kept.textContent(), shown)
-    await page.keyboard.press('l')
-    await page.locator('[data-name=Kept]', { hasText: String(Number(shown) + 1) }).waitFor()
-  })
+    it('stands still when it is frozen, counts what it misses, and goes on with fresh figures', async () => {
+      const page = await site.visit('/topics')
+      const kept = page.locator('[data-name=Kept]')
+      await isShownLive(page)
+      const shown = await kept.textContent()
+      await page.keyboard.press('l')
+      await site.tm.publish('orders', { orderId: 99 })
+      await page.getByRole('button', { name: /frozen · [1-9]\d* missed/ }).waitFor()
+      assert.equal(await kept.textContent(), shown)
+      await page.keyboard.press('l')
+      await page.locator('[data-name=Kept]', { hasText: String(Number(shown) + 1) }).waitFor()
+    })
 
-  it('leaves single letters alone once they are switched off', async () => {
-    const page = await site.visit('/')
-    await isShownLive(page)
-    await page.keyboard.press('?')
-    await page.getByLabel('Single letters as keys').uncheck()
-    await page.getByRole('button', { name: 'Close' }).click()
-    await page.keyboard.press('l')
-    await page.keyboard.press('Tab')
-    await isShownLive(page)
-    assert.equal(await page.getByText('frozen').count(), 0)
+    it('leaves single letters alone once they are switched off', async () => {
+      const page = await site.visit('/')
+      await isShownLive(page)
+      await page.keyboard.press('?')
+      await page.getByLabel('Single letters as keys').uncheck()
+      await page.getByRole('button', { name: 'Close' }).click()
+      await page.keyboard.press('l')
+      await page.keyboard.press('Tab')
+      await isShownLive(page)
+      assert.equal(await page.getByText('frozen').count(), 0)
+    })
   })
-})
+}
