@@ -14,6 +14,8 @@ type Order = { orderId: number }
 
 const skip = skipWithoutNats() || (process.env.TIDEMARK_TEST_JETSTREAM !== '1' && 'runs with npm run test:jetstream')
 const options = { replicas: 3, requestTimeout: '2s', logger: silent } as object
+/** Longer than another server takes to be elected on a busy machine. */
+const patient = { ...options, requestTimeout: '20s' } as object
 
 async function take(reader: Reader<Order>, count: number): Promise<number[]> {
   const seen = new Set<number>()
@@ -28,8 +30,7 @@ async function take(reader: Reader<Order>, count: number): Promise<number[]> {
 describe('a NATS cluster in trouble', { skip }, () => {
   it('goes on when a server is lost for good, and the doctor names it', async () => {
     await using cluster = await startNats({ nodes: 3 })
-    // Longer than another server takes to be elected on a busy machine.
-    await using tm = await open(cluster.url, { ...options, requestTimeout: '20s' } as object)
+    await using tm = await open(cluster.url, patient)
     await tm.configureTopic('orders', {})
     await using reader = tm.reader<Order>('orders', { from: 'beginning' })
     for (let orderId = 0; orderId < 10; orderId++) await tm.publish('orders', { orderId })
@@ -75,7 +76,7 @@ describe('a NATS cluster in trouble', { skip }, () => {
     await tm.close({ timeout: '3s' })
     assert.notEqual(await unstored, 'stored')
     await Promise.all([second?.start(), third?.start()])
-    await using again = await open(cluster.url, options)
+    await using again = await open(cluster.url, patient)
     await again.publish('orders', { orderId: 1 }, { messageId: 'order-1' })
     await using reader = again.reader<Order>('orders', { from: 'beginning' })
     assert.deepEqual(await take(reader, 2), [0, 1])
