@@ -229,6 +229,15 @@ describe('tidemark serve', () => {
     assert.doesNotMatch(short.err, /hunter2/)
   })
 
+  it('takes the address of the indexes from the environment, which shows no password to other users', async () => {
+    using folder = temporaryFolder()
+    const environment = { TIDEMARK_INDEX: `sqlite:${folder.path}` }
+    await using command = startTidemark(['serve', '--port', '0'], { environment })
+    assert.equal((await answer(await addressOf(command), '/api/v1/runs')).status, 200)
+    command.kill('SIGINT')
+    assert.equal((await command.ended).code, 0)
+  })
+
   it('reports it if a given port is taken, or there is nothing to serve', async () => {
     using folder = temporaryFolder()
     const database = `sqlite:${join(folder.path, 'app.db')}`

@@ -39,7 +39,7 @@ export async function serveAlone(given: Given, surroundings: Surroundings): Prom
 
 function servedBy(given: Given, { environment }: Surroundings): Served {
   const url = given.text('database') ?? environment.TIDEMARK_DATABASE
-  const index = given.text('index')
+  const index = given.text('index') ?? environment.TIDEMARK_INDEX
   const namespace = given.text('namespace') ?? 'default'
   if (url || index !== undefined) {
     return { database: url ? { url, namespace } : undefined, indexes: index, folder: undefined }
