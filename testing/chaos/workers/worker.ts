@@ -1,5 +1,6 @@
 /** The part that every process of a run has in common: opening, orders from the run, journal, and an orderly end. */
 
+import { type FileHandle, open as openFile } from 'node:fs/promises'
 import { setTimeout as delay } from 'node:timers/promises'
 import {
   ClosedError,
@@ -14,7 +15,6 @@ import {
   TopicNotFoundError,
 } from 'tidemark'
 import { SeededRandom } from '../../seeded-random.ts'
-import { interceptSyncs, syncFailure } from '../../syncs.ts'
 import { Journal, type Phase } from '../journal.ts'
 import { SILENT } from '../silent.ts'
 import { fullName, type Order, topicsOf, type WorkerArguments } from '../world.ts'
@@ -141,9 +141,15 @@ function obey(order: Order): void {
 
 /** Syncs fail as those of a disk do: after having been asked for. */
 async function breakSyncs(): Promise<void> {
-  await interceptSyncs(() => {
-    if (failingSyncs === 0) return
-    failingSyncs--
-    throw syncFailure()
-  })
+  const file = await openFile(import.meta.filename)
+  const prototype = Object.getPrototypeOf(file) as FileHandle
+  await file.close()
+  const { datasync } = prototype
+  prototype.datasync = async function (this: FileHandle) {
+    if (failingSyncs > 0) {
+      failingSyncs--
+      throw Object.assign(new Error('EIO: i/o error, fdatasync'), { code: 'EIO', errno: -5, syscall: 'fdatasync' })
+    }
+    await datasync.call(this)
+  }
 }

@@ -46,13 +46,6 @@ const publish: Mutant[] = [
     tests: ['conformance/incarnation'],
   },
   {
-    name: 'a slow sync is made on the event loop',
-    file: `${TOPICS}/stores/sqlite/wal-sync.ts`,
-    find: '< quickMs ? this.#quickSyncs + 1 : 0',
-    replace: '< quickMs ? this.#quickSyncs + 1 : this.#quickSyncs',
-    tests: ['sqlite/quick-syncs'],
-  },
-  {
     name: 'a blocked publish counts a dead group',
     file: `${TOPICS}/stores/sqlite/publish.ts`,
     find: "where topic_id = ? and status in ('ACTIVE', 'PAUSED') limit 1",

@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict'
-import { open as openFile, readFile } from 'node:fs/promises'
+import { type FileHandle, open as openFile, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { type OpenOptions, OutcomeUnknownError, open, SyncError, type Tidemark } from 'tidemark'
 import { temporaryFolder } from '../../../../testing/databases.ts'
-import { interceptSyncs, syncFailure } from '../../../../testing/syncs.ts'
 import { until } from '../../../../testing/until.ts'
 import { range, soon } from '../../src/conformance/consuming.ts'
 import { SILENT } from '../conformance/stores.ts'
@@ -18,16 +17,27 @@ type Syncs = Disposable & {
 
 /** Lets syncs of this process fail as a disk's do, after having been asked for. */
 async function failingSyncs(): Promise<Syncs> {
+  const file = await openFile(import.meta.filename)
+  const prototype = Object.getPrototypeOf(file) as FileHandle
+  await file.close()
+  const { datasync } = prototype
   const done: number[] = []
-  const syncs = { fail: 0, done, [Symbol.dispose]: () => {} }
-  const interceptor = await interceptSyncs((_, fd) => {
+  const syncs = {
+    fail: 0,
+    done,
+    [Symbol.dispose]: () => {
+      prototype.datasync = datasync
+    },
+  }
+  prototype.datasync = async function (this: FileHandle) {
     if (syncs.fail > 0) {
       syncs.fail--
-      throw syncFailure()
+      throw Object.assign(new Error('EIO: i/o error, fdatasync'), { code: 'EIO', errno: -5, syscall: 'fdatasync' })
     }
-    done.push(fd)
-  })
-  return Object.assign(syncs, interceptor)
+    await datasync.call(this)
+    done.push(this.fd)
+  }
+  return syncs
 }
 
 type Bench = AsyncDisposable & { tm: Tidemark; syncs: Syncs; path: string }

@@ -1,11 +1,5 @@
-import { fdatasyncSync } from 'node:fs'
 import { type FileHandle, open } from 'node:fs/promises'
 import { rewriteWal } from './wal-rewrite.ts'
-
-/** Giving a sync to a thread and getting its answer takes about 40 us, so waiting here for longer would gain little. */
-const QUICK_MS = 0.25
-/** How many quick syncs in a row it takes until the next ones are made on this thread. */
-const QUICK_IN_A_ROW = 20
 
 export type WalOptions = {
   /** The WAL file. */
@@ -16,15 +10,12 @@ export type WalOptions = {
   readonly frames: () => Promise<number>
   /** Runs `body` while nobody else writes to the WAL. */
   readonly locked: (body: () => void) => Promise<void>
-  /** A sync that takes less than this is quick. */
-  readonly quickMs?: number
 }
 
 /**
- * Syncs committed transactions to disk. In WAL mode a commit is durable once the WAL file is synced; `synchronous = full`
- * would do that inside the commit, on this thread. Here the commit returns at once, and the caller waits for a sync in
- * the background that covers everything committed in the meantime. Where syncs have proved to be quick, they are made on
- * this thread until one is not.
+ * Syncs committed transactions to disk without blocking the event loop. In WAL mode a commit is durable once the WAL file
+ * is synced; `synchronous = full` would do that inside the commit, on this thread. Here the commit returns at once, and
+ * the caller waits for a sync in the background that covers everything committed in the meantime.
  *
  *     trusted ──a sync fails──▶ suspect ──the WAL is read, verified, rewritten and synced on a new handle──▶ trusted
  *
@@ -35,7 +26,6 @@ export class WalSync {
   readonly #options: WalOptions
   #file: FileHandle | undefined
   #isSuspect = false
-  #quickSyncs = 0
   #current: Promise<void> | undefined
   #next: Promise<void> | undefined
 
@@ -75,16 +65,11 @@ export class WalSync {
   }
 
   async #sync(): Promise<void> {
-    const { quickMs = QUICK_MS } = this.#options
     try {
       this.#file ??= await this.#open()
-      const started = performance.now()
-      if (this.#quickSyncs >= QUICK_IN_A_ROW) fdatasyncSync(this.#file.fd)
-      else await this.#file.datasync()
-      this.#quickSyncs = performance.now() - started < quickMs ? this.#quickSyncs + 1 : 0
+      await this.#file.datasync()
     } catch (error) {
       this.#isSuspect = true
-      this.#quickSyncs = 0
       throw error
     }
   }
