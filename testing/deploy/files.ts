@@ -43,7 +43,9 @@ type Compose = {
 
 function checkCompose(): { mistakes: string[]; commands: (readonly string[])[] } {
   const file: Compose = parse(read('compose/compose.yaml'), { merge: true })
-  const isValid = new Ajv({ strict: false, logger: false, validateFormats: false, allErrors: true }).compile(composeSchema)
+  const isValid = new Ajv({ strict: false, logger: false, validateFormats: false, allErrors: true }).compile(
+    composeSchema,
+  )
   isValid(file)
   // Compose fills these in; without a value it refuses to start.
   const named = [...read('compose/compose.yaml').matchAll(/\$\{(\w+)/g)].flatMap(([, name]) => name ?? [])
@@ -64,7 +66,9 @@ function checkUnits(): { mistakes: string[]; commands: (readonly string[])[] } {
   const folder = join(DEPLOY, 'systemd')
   const units = readdirSync(folder).filter(file => file.endsWith('.service'))
   const paths = units.map(unit => join(folder, unit))
-  const { error, status, stdout, stderr } = spawnSync('systemd-analyze', ['verify', '--man=no', ...paths], { encoding: 'utf8' })
+  const { error, status, stdout, stderr } = spawnSync('systemd-analyze', ['verify', '--man=no', ...paths], {
+    encoding: 'utf8',
+  })
   if (error) console.log('systemd is not installed here: its units are not verified')
   const lines = [
     ...units.map(unit => /^ExecStart=\S*env tidemark (.*)$/m.exec(read(`systemd/${unit}`))?.[1]),

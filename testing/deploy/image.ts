@@ -35,16 +35,19 @@ export async function checkImage(): Promise<void> {
 
 /** What git knows, as .dockerignore leaves it, and nothing of this checkout's installation. */
 function copySource(target: string): void {
-  const files = spawnSync('git', ['ls-files', '--cached', '--others', '--exclude-standard', '-z'], { cwd: ROOT, encoding: 'utf8' })
+  const files = spawnSync('git', ['ls-files', '--cached', '--others', '--exclude-standard', '-z'], {
+    cwd: ROOT,
+    encoding: 'utf8',
+  })
   for (const file of files.stdout.split('\0').filter(Boolean)) {
     cpSync(join(ROOT, file), join(target, file), { recursive: true })
   }
 }
 
 const runLines = (): string[] =>
-  [...readFileSync(join(ROOT, 'deploy/container/Containerfile'), 'utf8').matchAll(/^RUN (npm ci.*|sh deploy.*)$/gm)].flatMap(
-    ([, step]) => step ?? [],
-  )
+  [
+    ...readFileSync(join(ROOT, 'deploy/container/Containerfile'), 'utf8').matchAll(/^RUN (npm ci.*|sh deploy.*)$/gm),
+  ].flatMap(([, step]) => step ?? [])
 
 function run([program = '', ...args]: readonly string[], cwd: string): void {
   const { status } = spawnSync(program, args, { cwd, stdio: 'inherit', env: cleanEnvironment() })
@@ -53,7 +56,11 @@ function run([program = '', ...args]: readonly string[], cwd: string): void {
 
 async function startAndStop(app: string, data: string): Promise<void> {
   const port = await findFreePort()
-  const env = { ...cleanEnvironment(`${app}/node_modules/.bin`), TIDEMARK_ADMIN_TOKEN: TOKEN, TIDEMARK_PORT: String(port) }
+  const env = {
+    ...cleanEnvironment(`${app}/node_modules/.bin`),
+    TIDEMARK_ADMIN_TOKEN: TOKEN,
+    TIDEMARK_PORT: String(port),
+  }
   const user = process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : {}
   const args = ['start', '--host', '0.0.0.0', '--port', String(port), '--log', 'json']
   const started = spawn('tidemark', args, { cwd: data, env, ...user, stdio: ['ignore', 'inherit', 'inherit'] })
@@ -78,5 +85,9 @@ async function ended(child: ChildProcess): Promise<void> {
 /** A container has none of this session's variables. The base image has the Node that the repository pins. */
 function cleanEnvironment(more = ''): Record<string, string> {
   const { PATH = '', HOME = '/' } = process.env
-  return { PATH: [more, dirname(process.execPath), PATH].filter(Boolean).join(':'), HOME, NODE_ENV: more === '' ? '' : 'production' }
+  return {
+    PATH: [more, dirname(process.execPath), PATH].filter(Boolean).join(':'),
+    HOME,
+    NODE_ENV: more === '' ? '' : 'production',
+  }
 }

@@ -57,7 +57,9 @@ export function checkKubernetes(folder: string): { mistakes: string[]; commands:
   const resources = documents.filter(({ resource }) => resource.kind !== 'Kustomization')
   const all = resources.map(({ resource }) => resource)
   const mistakes = [
-    ...listed.resources.filter(file => !files.includes(file)).map(file => `kustomization.yaml lists ${file}, which is missing`),
+    ...listed.resources
+      .filter(file => !files.includes(file))
+      .map(file => `kustomization.yaml lists ${file}, which is missing`),
     ...files
       .filter(file => !listed.resources.includes(file) && !/^(kustomization|secret\.example)\.yaml$/.test(file))
       .map(file => `kustomization.yaml does not list ${file}`),
@@ -101,10 +103,16 @@ function references(resource: Resource, all: readonly Resource[]): string[] {
   }
   const workloads = all.filter(other => other.spec?.template !== undefined)
   const selected = (labels: Labels): Resource | undefined =>
-    workloads.find(({ spec }) => Object.entries(labels).every(([name, value]) => spec?.template?.metadata.labels[name] === value))
+    workloads.find(({ spec }) =>
+      Object.entries(labels).every(([name, value]) => spec?.template?.metadata.labels[name] === value),
+    )
   const labels = spec?.selector?.matchLabels ?? (resource.kind === 'Service' ? spec?.selector : undefined)
-  const volumes = [...(spec?.template?.spec.volumes ?? []), ...(spec?.volumeClaimTemplates ?? []).map(({ metadata }) => metadata)]
-  const ports = labels && selected(labels) ? podContainers(selected(labels) as Resource).flatMap(({ ports }) => ports ?? []) : []
+  const volumes = [
+    ...(spec?.template?.spec.volumes ?? []),
+    ...(spec?.volumeClaimTemplates ?? []).map(({ metadata }) => metadata),
+  ]
+  const ports =
+    labels && selected(labels) ? podContainers(selected(labels) as Resource).flatMap(({ ports }) => ports ?? []) : []
   return [
     ...(labels && !selected(labels) ? [`selects no pod with ${JSON.stringify(labels)}`] : []),
     ...(resource.kind === 'Service' ? (spec?.ports ?? []) : [])

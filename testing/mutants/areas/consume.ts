@@ -170,8 +170,8 @@ const leases: Mutant[] = [
   {
     name: 'a settlement that did not reach the database is dropped',
     file: `${CONSUME}/settler.ts`,
-    find: '      held.putBack(settlement)\n      if (refuse) held.refuse(this.#unknown ?? error)\n',
-    replace: '      if (refuse) held.refuse(this.#unknown ?? error)\n',
+    find: '      held.putBack(settlement)\n      if (refuse) held.refuse(this.#unknown ?? unanswered(error))\n',
+    replace: '      if (refuse) held.refuse(this.#unknown ?? unanswered(error))\n',
     tests: ['sqlite/locked-settling'],
   },
   {

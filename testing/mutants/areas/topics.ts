@@ -121,7 +121,7 @@ const errors: Mutant[] = [
   {
     name: 'an error of the server leaves the outcome unknown',
     file: `${TOPICS}/stores/postgres/database-errors.ts`,
-    find: 'return !SQLSTATE.test(codeOf(error.cause))',
+    find: 'return !isFromServer(error.cause)',
     replace: 'return true',
     tests: ['unit/database-errors', 'postgres/publishing'],
   },
@@ -177,8 +177,8 @@ const errors: Mutant[] = [
   {
     name: 'sqlite: extended result codes are unknown',
     file: `${TOPICS}/stores/sqlite/sqlite-errors.ts`,
-    find: "if (typeof number === 'number') return number & 0xff",
-    replace: "if (typeof number === 'number') return number",
+    find: 'return code === undefined ? undefined : code & 0xff',
+    replace: 'return code',
     tests: ['unit/database-errors', 'conformance/refusing-databases'],
   },
   {
@@ -201,8 +201,8 @@ const maintenance: Mutant[] = [
   {
     name: 'a job goes on after its lock was lost',
     file: `${TOPICS}/maintenance/maintenance.ts`,
-    find: 'if (!(await this.#store.jobs.renew(name, { token, ttlMs: this.#lockMs }))) throw new JobBusyError(name)',
-    replace: 'await this.#store.jobs.renew(name, { token, ttlMs: this.#lockMs })',
+    find: 'if (!(await this.#store.jobs.renew(job.name, { token, ttlMs }))) throw new JobBusyError(job.name)',
+    replace: 'await this.#store.jobs.renew(job.name, { token, ttlMs })',
     tests: ['conformance/maintenance'],
   },
   {

@@ -68,6 +68,11 @@ for (const { name, fresh } of ENGINES) {
         const [first, last] = await storedTicks(storage)
         assert.ok(first > 400 - KEEP - 40 && first <= 400 - KEEP + 1 && last === 400, `${first} to ${last}`)
         assert.deepEqual(await storage.removedRanges(RUN_ID), [{ tickStart: 0, tickEnd: first - 1 }])
+        // The indexers follow the storage, each in its own time.
+        await until(async () => (await ranges()).every(range => range?.tickStart === first), {
+          what: 'the indexes to follow',
+          timeout: 60_000,
+        })
         for (const range of await ranges()) {
           assert.deepEqual(range, { tickStart: first, tickEnd: 400, ticks: 401 - first })
         }
