@@ -1,4 +1,3 @@
-import type { FileHandle } from 'node:fs/promises'
 import { pipeline, Readable } from 'node:stream'
 import { constants, createZstdDecompress } from 'node:zlib'
 import { CodedError } from 'tidemark'
@@ -15,8 +14,17 @@ const LARGEST_WINDOW_LOG = 23
 
 export type ReadLimits = { readonly maxFileBytes: number; readonly maxMessageBytes: number }
 
-/** An open file and its name in errors. */
-export type OpenFile = { readonly handle: FileHandle; readonly name: string }
+/** A file that is open for reading, wherever it is. */
+export type OpenFile = AsyncDisposable & {
+  /** Name in errors. */
+  readonly name: string
+  /** Size in bytes. */
+  readonly size: number
+  /** Time at which it was stored in milliseconds since 1970, by the storage's clock. */
+  readonly writtenAt: number
+  /** Fills the buffer from a position on, with less only at the end of the file. Returns the number of bytes. */
+  read(into: Uint8Array, position: number): Promise<number>
+}
 
 /**
  * Reads a file after verifying it completely. `header` is available at once; then one message at a time is in memory;
@@ -30,12 +38,12 @@ export class ContainerReader implements AsyncDisposable {
   #footer: Footer | undefined
 
   static async open(file: OpenFile, limits: ReadLimits): Promise<ContainerReader> {
-    const { size } = await file.handle.stat()
-    const compression = recognise(await readAt(file.handle, 0, Math.min(size, 6)))
+    const { size } = file
+    const compression = recognise(await readAt(file, 0, Math.min(size, 6)))
     if (compression === undefined) throw new CorruptFileError(file.name, 'is not a file of this storage')
-    await (compression === 'zstd' ? verifySealed(file, size) : verifyPlain(file, size))
+    await (compression === 'zstd' ? verifySealed(file) : verifyPlain(file))
     const contentEnd = compression === 'zstd' ? size - SEAL_BYTES : size
-    const bytes = readRange(file.handle, contentEnd)
+    const bytes = readRange(file, contentEnd)
     const source = new ByteSource(compression === 'zstd' ? decompress(bytes) : bytes, limits.maxFileBytes)
     try {
       return new ContainerReader(file, source, limits, await readHeader(file, source))
@@ -115,27 +123,29 @@ async function readHeader(file: OpenFile, source: ByteSource): Promise<Container
   return header
 }
 
-async function verifySealed({ handle, name }: OpenFile, size: number): Promise<void> {
-  const seal = decodeSeal(await readAt(handle, Math.max(0, size - SEAL_BYTES), Math.min(size, SEAL_BYTES)))
+async function verifySealed(file: OpenFile): Promise<void> {
+  const { name, size } = file
+  const seal = decodeSeal(await readAt(file, Math.max(0, size - SEAL_BYTES), Math.min(size, SEAL_BYTES)))
   if (seal === undefined) throw new CorruptFileError(name, 'is truncated: it does not end with a seal')
-  if (seal !== (await checksumOfRange(handle, size - SEAL_BYTES))) {
+  if (seal !== (await checksumOfRange(file, size - SEAL_BYTES))) {
     throw new CorruptFileError(name, 'was modified: its bytes do not match its seal')
   }
 }
 
-async function verifyPlain({ handle, name }: OpenFile, size: number): Promise<void> {
-  const footer = decodeFooter(await readAt(handle, Math.max(0, size - FOOTER_BYTES), Math.min(size, FOOTER_BYTES)))
+async function verifyPlain(file: OpenFile): Promise<void> {
+  const { name, size } = file
+  const footer = decodeFooter(await readAt(file, Math.max(0, size - FOOTER_BYTES), Math.min(size, FOOTER_BYTES)))
   if (footer === undefined) throw new CorruptFileError(name, 'is truncated: it does not end with a footer')
-  if (!isProvenBy(footer, await checksumOfRange(handle, size - FOOTER_BYTES))) {
+  if (!isProvenBy(footer, await checksumOfRange(file, size - FOOTER_BYTES))) {
     throw new CorruptFileError(name, 'was modified: its content does not match its checksum')
   }
 }
 
-async function checksumOfRange(handle: FileHandle, end: number): Promise<number> {
+async function checksumOfRange(file: OpenFile, end: number): Promise<number> {
   const buffer = Buffer.allocUnsafeSlow(Math.min(READ_BYTES, end))
   let checksum = 0
   for (let at = 0; at < end; ) {
-    const { bytesRead } = await handle.read(buffer, 0, Math.min(buffer.length, end - at), at)
+    const bytesRead = await file.read(buffer.subarray(0, Math.min(buffer.length, end - at)), at)
     if (bytesRead === 0) throw new EndOfContent()
     checksum = checksumOf(buffer.subarray(0, bytesRead), checksum)
     at += bytesRead
@@ -143,19 +153,18 @@ async function checksumOfRange(handle: FileHandle, end: number): Promise<number>
   return checksum
 }
 
-async function* readRange(handle: FileHandle, end: number): AsyncGenerator<Uint8Array, void, undefined> {
+async function* readRange(file: OpenFile, end: number): AsyncGenerator<Uint8Array, void, undefined> {
   for (let at = 0; at < end; ) {
-    const chunk = await readAt(handle, at, Math.min(READ_BYTES, end - at))
+    const chunk = await readAt(file, at, Math.min(READ_BYTES, end - at))
     if (chunk.length === 0) throw new EndOfContent()
     yield chunk
     at += chunk.length
   }
 }
 
-async function readAt(handle: FileHandle, position: number, length: number): Promise<Buffer> {
+async function readAt(file: OpenFile, position: number, length: number): Promise<Buffer> {
   const buffer = Buffer.allocUnsafeSlow(length)
-  const { bytesRead } = await handle.read(buffer, 0, length, position)
-  return buffer.subarray(0, bytesRead)
+  return buffer.subarray(0, await file.read(buffer, position))
 }
 
 function decompress(bytes: AsyncIterable<Uint8Array>): AsyncIterable<Uint8Array> {

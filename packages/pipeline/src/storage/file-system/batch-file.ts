@@ -1,11 +1,11 @@
-import { type FileHandle, open } from 'node:fs/promises'
 import { CodedError } from 'tidemark'
 import { type EncodedTick, tickHeadOf } from '../../contracts/tick-codec.ts'
 import { BatchOrder } from '../batch-order.ts'
 import type { ContainerHeader } from '../container/format.ts'
-import { ContainerReader } from '../container/read-container.ts'
+import { ContainerReader, type OpenFile } from '../container/read-container.ts'
 import { CorruptFileError, FileNotFoundError, StorageError } from '../errors.ts'
 import { isMissing } from './missing.ts'
+import { openFile } from './open-file.ts'
 import { readOptions } from './options.ts'
 
 /** A batch file in any folder: a storage, the quarantine, or a copy. It is verified before it is opened. */
@@ -22,33 +22,32 @@ export class BatchFile implements AsyncDisposable {
   readonly tickCount: number
   /** Size on disk. */
   readonly bytes: number
-  readonly #handle: FileHandle
+  readonly #file: OpenFile
   readonly #reader: ContainerReader
 
   static async open(path: string): Promise<BatchFile> {
-    const handle = await open(path, 'r').catch(error => {
+    const file = await openFile(path).catch(error => {
       throw isMissing(error) ? new FileNotFoundError(path) : new StorageError('Opening', path, error)
     })
     try {
       const { maxFileBytes, maxTickBytes } = readOptions({ root: path })
-      const { size } = await handle.stat()
-      const reader = await ContainerReader.open({ handle, name: path }, { maxFileBytes, maxMessageBytes: maxTickBytes })
+      const reader = await ContainerReader.open(file, { maxFileBytes, maxMessageBytes: maxTickBytes })
       if (reader.header.kind !== 'batch') throw new CorruptFileError(path, 'holds metadata, not ticks')
-      return new BatchFile(path, size, handle, reader, reader.header)
+      return new BatchFile(path, file, reader, reader.header)
     } catch (error) {
-      await handle.close()
+      await file[Symbol.asyncDispose]()
       throw error instanceof CodedError ? error : new StorageError('Reading', path, error)
     }
   }
 
-  private constructor(path: string, bytes: number, handle: FileHandle, reader: ContainerReader, said: ContainerHeader) {
+  private constructor(path: string, file: OpenFile, reader: ContainerReader, said: ContainerHeader) {
     this.path = path
-    this.bytes = bytes
+    this.bytes = file.size
     this.runId = said.runId
     this.tickStart = said.tickStart
     this.tickEnd = said.tickEnd
     this.tickCount = said.messageCount
-    this.#handle = handle
+    this.#file = file
     this.#reader = reader
   }
 
@@ -65,7 +64,7 @@ export class BatchFile implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#reader[Symbol.asyncDispose]()
-    await this.#handle.close()
+    await this.#file[Symbol.asyncDispose]()
   }
 
   /** Ticks that contradict the header make the file corrupt, whatever its checksums say. */

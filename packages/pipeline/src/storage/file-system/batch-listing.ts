@@ -1,48 +1,16 @@
 import type { Dirent } from 'node:fs'
 import { readdir } from 'node:fs/promises'
-import { ConfigError } from 'tidemark'
-import { wholeNumber } from '../../options.ts'
-import { isRunId } from '../../run-id.ts'
+import { inOrder, pageOf, understand, type Wanted, wantedBatch } from '../batch-query.ts'
 import { StorageError } from '../errors.ts'
-import { parseBatchKey, parseBatchName, parseLevel, TICKS_PER_L0, TICKS_PER_L1 } from '../keys.ts'
+import { parseBatchName, parseLevel, TICKS_PER_L0, TICKS_PER_L1 } from '../keys.ts'
 import type { BatchQuery, BatchRef, Page } from '../storage.ts'
 import { isMissing } from './missing.ts'
 import type { SafePaths } from './safe-paths.ts'
 
-const DEFAULT_LIMIT = 1_000
-const MAX_LIMIT = 100_000
-
 /** Descends only into folders that can contain what is requested, and stops when the page is full. */
 export async function listBatches(paths: SafePaths, query: BatchQuery): Promise<Page<BatchRef>> {
   const wanted = understand(query)
-  const items: BatchRef[] = []
-  for await (const batch of batchesOf(paths, wanted)) {
-    if (items.length === wanted.limit) return { items, next: items.at(-1)?.key ?? null }
-    items.push(batch)
-  }
-  return { items, next: null }
-}
-
-type Wanted = {
-  readonly runId: string
-  readonly prefix: string
-  readonly from: number
-  readonly to: number
-  readonly after: BatchRef | undefined
-  readonly limit: number
-}
-
-function understand(query: BatchQuery): Wanted {
-  const { prefix, fromTick = 0, toTick = Number.MAX_SAFE_INTEGER, limit = DEFAULT_LIMIT } = query
-  const runId = String(prefix).split('/', 1)[0]
-  if (!isRunId(runId) || !prefix.startsWith(`${runId}/`))
-    throw new ConfigError('prefix', prefix, "a run id and '/', and more")
-  wholeNumber('fromTick', fromTick, { min: 0 })
-  wholeNumber('toTick', toTick, { min: 0 })
-  wholeNumber('limit', limit, { min: 1, max: MAX_LIMIT })
-  const after = query.after === undefined ? undefined : parseBatchKey(query.after)
-  if (after && after.runId !== runId) throw new ConfigError('after', query.after, `a key of run ${runId}`)
-  return { runId, prefix, from: fromTick, to: toTick, after, limit }
+  return await pageOf(batchesOf(paths, wanted), wanted.limit)
 }
 
 async function* batchesOf(paths: SafePaths, wanted: Wanted): AsyncGenerator<BatchRef, void, undefined> {
@@ -104,29 +72,8 @@ async function levels(
 }
 
 async function batchesIn(paths: SafePaths, folder: string, wanted: Wanted): Promise<BatchRef[]> {
-  const found: BatchRef[] = []
-  for (const entry of await entries(paths, folder)) {
-    const range = parseBatchName(entry.name)
-    const key = `${folder}/${entry.name}`
-    if (range === undefined || !key.startsWith(wanted.prefix) || !isInPlace(key)) continue
-    const batch = { key, runId: wanted.runId, ...range }
-    if (batch.tickEnd < wanted.from || batch.tickStart > wanted.to) continue
-    if (wanted.after === undefined || inOrder(batch, wanted.after) > 0) found.push(batch)
-  }
+  const found = (await entries(paths, folder)).flatMap(({ name }) => wantedBatch(`${folder}/${name}`, wanted) ?? [])
   return found.sort(inOrder)
-}
-
-/** A batch in the wrong folder can't be read by its key, so it is not listed either. */
-function isInPlace(key: string): boolean {
-  try {
-    return parseBatchKey(key).key === key
-  } catch {
-    return false
-  }
-}
-
-function inOrder(a: BatchRef, b: BatchRef): number {
-  return a.tickStart - b.tickStart || a.tickEnd - b.tickEnd || Number(a.key > b.key) - Number(a.key < b.key)
 }
 
 async function entries(paths: SafePaths, folder: string): Promise<Dirent[]> {

@@ -2,10 +2,10 @@ import { rm, rmdir, stat } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { TickRange } from '../../databases/ledger-store.ts'
 import { TICKS_PER_L1 } from '../keys.ts'
+import { contains } from '../removed-names.ts'
 import type { RemovedBatches } from '../storage.ts'
 import { listBatches } from './batch-listing.ts'
 import { isMissing } from './missing.ts'
-import { contains } from './removed-ranges.ts'
 import type { SafePaths } from './safe-paths.ts'
 
 /**

@@ -1,14 +1,7 @@
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { RunSize } from '../managed-storage.ts'
 import { isMissing } from './missing.ts'
-
-/** Size of a run on disk. */
-export type RunSize = {
-  /** Number of files. */
-  readonly files: number
-  /** Bytes of all files. */
-  readonly bytes: number
-}
 
 /** Everything in a folder and below it. */
 export async function sizeOf(folder: string): Promise<RunSize> {
