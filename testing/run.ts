@@ -23,6 +23,7 @@ import { join } from 'node:path'
 import { shareBrowser } from '../packages/web/test/browser/shared-browser.ts'
 import { temporaryFolder } from './folders.ts'
 import { startPostgres } from './postgres-server.ts'
+import { shareObjectStore, skipWithoutRadosgw } from './radosgw.ts'
 import { shareCluster } from './shared-cluster.ts'
 import { shareProcesses } from './shared-processes.ts'
 import { SLOW_TESTS } from './slow-tests.ts'
@@ -49,6 +50,10 @@ const BEGUN_FIRST = [
 /** Minutes of clicking, which `npm run test:web` does; `npm test` does the short ones beside them. */
 const JOURNEYS = 'web/test/journeys/'
 const IN_BROWSER = 'web/test/'
+
+/** `TIDEMARK_TEST_FAST` leaves out their tests on S3, and a single file starts a server only if it is asked for. */
+const isOnS3 = (file: string): boolean =>
+  !fast && /pipeline\/test\/(storage|s3)\/|cli\/test\/s3|examples\/cluster/.test(file)
 
 /** More than these are no chance. */
 const MOST_RUN_AGAIN = 5
@@ -129,6 +134,7 @@ async function runOnServerOfYours(url: string): Promise<number> {
 
 async function runTests(url: string, template: string): Promise<number> {
   Object.assign(process.env, { TIDEMARK_TEST_POSTGRES_URL: url, TIDEMARK_TEST_TEMPLATE: template })
+  await using _objects = files.some(isOnS3) && !skipWithoutRadosgw() ? shareObjectStore() : undefined
   await using _browser = files.some(file => file.includes(IN_BROWSER)) ? await shareBrowser() : undefined
   if (process.argv.length > 2) return await runFiles(inProcesses(files), FILES_AT_ONCE)
   using folder = temporaryFolder()

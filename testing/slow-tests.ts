@@ -37,6 +37,8 @@ export const SLOW_TESTS = [
   'pipeline/test/ledger/',
   'pipeline/test/persistence/',
   'pipeline/test/queues/',
+  'pipeline/test/s3/kills.test',
+  'pipeline/test/s3/bad-servers.test',
   'pipeline/test/services/run-pipeline.test',
   'pipeline/test/services/worker-service.test',
   'pipeline/test/simulation/state.test',

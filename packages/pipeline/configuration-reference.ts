@@ -12,6 +12,7 @@ import {
   STORAGE_OPTIONS,
   TOPICS_OPTIONS,
 } from './src/config/resource-tables.ts'
+import { S3_OPTIONS } from './src/config/s3-options.ts'
 import { CONFIG_TEMPLATE } from './src/config/template.ts'
 import { ANNOUNCEMENT_SETTINGS, TOPIC_SETTINGS } from './src/config/topic-settings.ts'
 import { BUILT_IN_TYPES } from './src/services/registry.ts'
@@ -53,7 +54,7 @@ needs no installed packages.
 ## Two machines
 
 Put topics and indexes on a PostgreSQL that both machines can reach, and batch files in a folder that both can access
-(NFS, or any shared mount). Both use the same configuration: the one above with
+(NFS, or any shared mount) or in a bucket ([object storage](../guides/object-storage.md)). Both use the same configuration: the one above with
 
 \`\`\`ts
 const topics = process.env.DATABASE_URL ?? ''
@@ -135,7 +136,10 @@ export function referencePage(): string {
     TOPIC_SETTINGS_TEXT,
     optionRows(TOPIC_SETTINGS),
     '### `resources.storages.<name>`',
+    'A folder:',
     optionRows(STORAGE_OPTIONS),
+    'Or a bucket of an S3-compatible server, written `s3({ bucket, … })` ([object storage](../guides/object-storage.md)):',
+    optionRows(S3_OPTIONS),
     '### `resources.indexes.<name>`',
     optionRows(INDEX_OPTIONS),
     '### `resources.queues.<name>`',

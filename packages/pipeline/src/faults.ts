@@ -21,11 +21,13 @@ const AWAY: readonly (readonly [prefix: string, what: string])[] = [
   ['TIDEMARK_FOLDER_UNUSABLE', 'write access to a folder'],
   ['TIDEMARK_STORAGE_FULL', 'disk space for the storage'],
   ['TIDEMARK_STORAGE_AWAY', 'the storage'],
+  ['TIDEMARK_STORAGE_ACCESS', 'credentials that the storage accepts'],
+  ['TIDEMARK_STORAGE_BUCKET', 'the bucket of the storage'],
   ['TIDEMARK_STORAGE', 'the storage'],
 ]
 
-/** Waiting does not cure these: another program version is needed, or something else is stored under that name. */
-const NEVER_CURED = new Set(['TIDEMARK_DATABASE_VERSION', 'TIDEMARK_STORAGE_CONFLICT'])
+/** Waiting does not cure these: another program version or server is needed, or something else has that name. */
+const NEVER_CURED = new Set(['TIDEMARK_DATABASE_VERSION', 'TIDEMARK_STORAGE_CONFLICT', 'TIDEMARK_STORAGE_UNSUITABLE'])
 
 /** A missing file is not included: the storage itself distinguishes a missing file from a missing mount. */
 const SYSTEM = new Set([

@@ -294,21 +294,31 @@ export type { IndexTotals } from './start/totals.ts'
 export { batchOf } from './storage/batch-order.ts'
 export {
   BatchRemovedError,
+  BucketNotFoundError,
   ConflictError,
   CorruptFileError,
   FileNotFoundError,
   InvalidBatchError,
   InvalidKeyError,
   OutsideRootError,
+  StorageAccessError,
   StorageAwayError,
   StorageError,
   StorageFullError,
+  StorageUnreachableError,
+  StorageUnsuitableError,
 } from './storage/errors.ts'
 export { BatchFile } from './storage/file-system/batch-file.ts'
 export { FileSystemStorage } from './storage/file-system/file-system-storage.ts'
 export type { FileSystemStorageOptions } from './storage/file-system/options.ts'
-export type { RunSize } from './storage/file-system/run-size.ts'
 export { batchKey, type Compression, metadataKey, parseBatchKey } from './storage/keys.ts'
+export type { ManagedStorage, RunSize } from './storage/managed-storage.ts'
+export { openExistingStorage, openStorage, type StorageOptions, storageName } from './storage/open-storage.ts'
+export type { S3Metrics } from './storage/s3/client.ts'
+export type { CredentialsFunction } from './storage/s3/credentials.ts'
+export { type S3StorageOptions, s3 } from './storage/s3/options.ts'
+export { S3Storage } from './storage/s3/s3-storage.ts'
+export type { S3Credentials } from './storage/s3/sign.ts'
 export type {
   BatchQuery,
   BatchRef,

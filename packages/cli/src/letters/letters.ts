@@ -1,9 +1,8 @@
-import { existsSync } from 'node:fs'
 import {
   contractsRegistry,
-  FileSystemStorage,
   type LetterFilter,
   type LetterSelection,
+  openExistingStorage,
   type PipelineLetter,
   PipelineLetters,
 } from '@tidemark/pipeline'
@@ -103,17 +102,15 @@ async function withLetters<T>(
   work: (letters: PipelineLetters) => Promise<T>,
 ): Promise<T> {
   const { topics: place, storages, indexes, letterTopics } = await runLocations(given, surroundings.environment)
-  const root = storages.find(folder => existsSync(folder))
-  if (place === null || root === undefined) {
+  const storage = await openExistingStorage(storages)
+  if (place === null || storage === null) {
     throw new NotFoundError('There is no pipeline with topics and a storage there. Give --data or --config')
   }
   await requireNamespace(place)
   const { url, namespace } = place
   const logger = loggerOf(surroundings)
   await using topics = await open(url, { namespace, registry: contractsRegistry, maintenance: false, logger })
-  return await work(
-    new PipelineLetters({ topics, storage: await FileSystemStorage.open({ root }), indexes }, letterTopics),
-  )
+  return await work(new PipelineLetters({ topics, storage, indexes }, letterTopics))
 }
 
 function filterOf(given: Given): LetterFilter {

@@ -1,5 +1,4 @@
-import { existsSync } from 'node:fs'
-import { type BatchRef, FileSystemStorage, listIndexedRuns, type Storage } from '@tidemark/pipeline'
+import { type BatchRef, listIndexedRuns, openExistingStorage, type Storage, storageName } from '@tidemark/pipeline'
 import type { Surroundings } from '../command.ts'
 import { NotFoundError } from '../errors.ts'
 import { EXIT, type ExitCode } from '../exit-codes.ts'
@@ -49,10 +48,10 @@ export async function listStoredRuns(given: Given, { output, environment }: Surr
 async function storedRuns(given: Given, environment: NodeJS.ProcessEnv) {
   if (configFileOf(given) === undefined) return { storage: await openStorage(given), indexes: [indexAddressOf(given)] }
   const { storages, indexes } = await runLocations(given, environment)
-  const root = storages.find(folder => existsSync(folder))
-  if (root === undefined) throw new NotFoundError(`None of the storages exists: ${storages.join(', ')}`)
+  const storage = await openExistingStorage(storages)
+  if (storage === null) throw new NotFoundError(`None of the storages exists: ${storages.map(storageName).join(', ')}`)
   const named = given.text('index')
-  return { storage: await FileSystemStorage.open({ root }), indexes: named === undefined ? indexes : [named] }
+  return { storage, indexes: named === undefined ? indexes : [named] }
 }
 
 async function allRuns(storage: Storage): Promise<string[]> {

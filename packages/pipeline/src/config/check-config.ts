@@ -15,6 +15,7 @@ import {
   STORAGE_OPTIONS,
   TOPICS_OPTIONS,
 } from './resource-tables.ts'
+import { S3_OPTIONS } from './s3-options.ts'
 import { isTopicName } from './topic-settings.ts'
 
 /**
@@ -78,10 +79,22 @@ function checkResources(given: unknown): CheckedResources {
   const { topics, storages = {}, indexes = {}, queues = {} } = resources
   return {
     topics: topics === undefined ? null : checkOptions('resources.topics', topics, TOPICS_OPTIONS),
-    storages: each('resources.storages', storages, STORAGE_OPTIONS),
+    storages: checkStorages('resources.storages', storages),
     indexes: each('resources.indexes', indexes, INDEX_OPTIONS),
     queues: each('resources.queues', queues, QUEUE_OPTIONS),
   }
+}
+
+function checkStorages(path: string, given: unknown): CheckedResources['storages'] {
+  const entries = Object.entries(named(path, given)).map(([name, options]) => {
+    const at = `${path}.${name}`
+    const isBucket = Object.hasOwn(requireObject(at, options), 'bucket')
+    return [
+      name,
+      isBucket ? checkOptions(at, options, S3_OPTIONS) : checkOptions(at, options, STORAGE_OPTIONS),
+    ] as const
+  })
+  return Object.fromEntries(entries)
 }
 
 function each<Table extends OptionTable>(path: string, given: unknown, table: Table) {
@@ -115,8 +128,24 @@ function checkService(name: string, given: unknown, resources: CheckedResources)
     bindings: checkBindings(`${path}.bindings`, bindings, resources),
     options: requireObject(`${path}.options`, options),
   }
+  checkThread(service, resources)
   if (isModulePath(type)) return service
   return { ...service, options: checkAgainstType(service, builtInType(type)) }
+}
+
+/** A thread gets a copy of the configuration, and functions can't be copied. */
+function checkThread({ name, thread, bindings }: CheckedService, { storages }: CheckedResources): void {
+  if (!thread) return
+  for (const [as, binding] of Object.entries(bindings)) {
+    const storage = storages[binding.name]
+    if (!binding.kind.startsWith('storage-') || storage === undefined || !('credentials' in storage)) continue
+    const path = `services.${name}.thread`
+    throw new ConfigError(
+      path,
+      true,
+      `false: its ${as} '${binding.name}' takes credentials from a function, which a thread can't call`,
+    )
+  }
 }
 
 function checkBindings(

@@ -10,6 +10,7 @@ import type {
   STORAGE_OPTIONS,
   TOPICS_OPTIONS,
 } from './resource-tables.ts'
+import type { S3_OPTIONS } from './s3-options.ts'
 
 type ByName<T> = { readonly [name: string]: T }
 
@@ -17,8 +18,8 @@ type ByName<T> = { readonly [name: string]: T }
 export type ResourcesConfig = {
   /** Database of the topics. */
   readonly topics?: GivenOptions<typeof TOPICS_OPTIONS>
-  /** Storages of batch files by name. */
-  readonly storages?: ByName<GivenOptions<typeof STORAGE_OPTIONS>>
+  /** Storages of batch files by name: a folder, or a bucket as `s3({ … })`. */
+  readonly storages?: ByName<GivenOptions<typeof STORAGE_OPTIONS> | GivenOptions<typeof S3_OPTIONS>>
   /** Databases of the run indexes by name. */
   readonly indexes?: ByName<GivenOptions<typeof INDEX_OPTIONS>>
   /** Queues by name. */
@@ -68,12 +69,15 @@ export type CheckedService = CheckedOptions<typeof SERVICE_OPTIONS> & {
   readonly options: ByName<unknown>
 }
 
+/** A checked storage: a folder, or a bucket. */
+export type CheckedStorage = CheckedOptions<typeof STORAGE_OPTIONS> | CheckedOptions<typeof S3_OPTIONS>
+
 /** Checked resources of a configuration. */
 export type CheckedResources = {
   /** Topics, or null if it has none. */
   readonly topics: CheckedOptions<typeof TOPICS_OPTIONS> | null
   /** Storages by name. */
-  readonly storages: ByName<CheckedOptions<typeof STORAGE_OPTIONS>>
+  readonly storages: ByName<CheckedStorage>
   /** Index databases by name. */
   readonly indexes: ByName<CheckedOptions<typeof INDEX_OPTIONS>>
   /** Queues by name. */

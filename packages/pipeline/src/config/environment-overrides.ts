@@ -21,6 +21,7 @@ import {
   STORAGE_OPTIONS,
   TOPICS_OPTIONS,
 } from './resource-tables.ts'
+import { S3_OPTIONS } from './s3-options.ts'
 
 export const PREFIX = 'TIDEMARK_PIPELINE__'
 
@@ -54,7 +55,12 @@ function override(config: Tree, variable: string, text: string): void {
     const group = meet(variable, second, Object.keys(GROUPS))
     const resources = child(child(config, 'resources'), group)
     const resource = child(resources, meet(variable, third, Object.keys(resources)))
-    set(resource, { variable, name: fourth, text, table: GROUPS[group] })
+    set(resource, {
+      variable,
+      name: fourth,
+      text,
+      table: Object.hasOwn(resource, 'bucket') ? S3_OPTIONS : GROUPS[group],
+    })
   } else
     throw new ConfigError(
       variable,

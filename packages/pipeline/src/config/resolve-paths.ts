@@ -25,6 +25,7 @@ export function withResolvedPaths(config: CheckedConfig, tableOf: (service: stri
     resources: {
       ...config.resources,
       topics: topics && resolved(topics, TOPICS_OPTIONS, folder),
+      // No option of a bucket is a path.
       storages: eachOf(storages, STORAGE_OPTIONS, folder),
       indexes: eachOf(indexes, INDEX_OPTIONS, folder),
     },

@@ -1,6 +1,8 @@
+import { isS3 } from '../storage/s3/options.ts'
 import type { Binding } from './bindings.ts'
 import type { OptionRule, OptionTable } from './option-table.ts'
 import { INDEX_OPTIONS, TOPICS_OPTIONS } from './resource-tables.ts'
+import { S3_OPTIONS } from './s3-options.ts'
 import type { WholeConfig } from './whole-config.ts'
 
 const HIDDEN = '(hidden)'
@@ -20,7 +22,9 @@ export function shownConfig({ config, types }: WholeConfig): object {
     ...options,
     resources: {
       ...(topics && { topics: masked(topics, TOPICS_OPTIONS) }),
-      storages,
+      storages: Object.fromEntries(
+        Object.entries(storages).map(([name, each]) => [name, isS3(each) ? masked(each, S3_OPTIONS) : each]),
+      ),
       indexes: Object.fromEntries(Object.entries(indexes).map(([name, each]) => [name, masked(each, INDEX_OPTIONS)])),
       queues,
     },

@@ -13,7 +13,8 @@ export const CONFIG_TEMPLATE = `/**
 import { defineConfig, index, queue, storageRead, storageWrite, topicRead, topicWrite } from '@tidemark/pipeline'
 
 // One machine: SQLite and files, with nothing to install. Several machines: a PostgreSQL that all of them reach, such as
-// process.env.DATABASE_URL ('postgres://user:password@host/database') for both, and a storage folder that all of them see.
+// process.env.DATABASE_URL ('postgres://user:password@host/database') for both, and a storage folder that all of them see,
+// or a bucket: s3({ bucket, endpoint }) in place of { root: storage }.
 const topics = 'sqlite:./data/topics.db'
 const indexes = 'sqlite:./data/index'
 const storage = './data/storage'

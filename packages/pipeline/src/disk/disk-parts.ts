@@ -4,6 +4,9 @@ import type { CheckedConfig } from '../config/config.ts'
 import type { MeasuredIndexes } from '../databases/index-database.ts'
 import { measureIndexes } from '../databases/open-index.ts'
 import { sizeOfFiles } from '../databases/sqlite-file-sizes.ts'
+import type { ManagedStorage } from '../storage/managed-storage.ts'
+import { isS3 } from '../storage/s3/options.ts'
+import { S3Storage } from '../storage/s3/s3-storage.ts'
 import type { DiskPartStatus } from './disk-status.ts'
 import { MeasuredTree } from './tree-size.ts'
 
@@ -17,13 +20,21 @@ export type DiskPart = Pick<DiskPartStatus, 'name' | 'kind'> & {
   close?(): Promise<void>
 }
 
-/** Storages, indexes, topics and saved states. `openTopics`: undefined while they are not open. */
-export function diskPartsOf(config: CheckedConfig, openTopics: () => Tidemark | undefined): DiskPart[] {
+/** What is open already; undefined: not yet. */
+type Opened = {
+  topics(): Tidemark | undefined
+  storage(name: string): ManagedStorage | undefined
+}
+
+/** Storages, indexes, topics and saved states. */
+export function diskPartsOf(config: CheckedConfig, opened: Opened): DiskPart[] {
   const { storages, indexes, topics } = config.resources
   return [
-    ...Object.entries(storages).map(([name, { root }]) => tree(name, 'storage', root)),
+    ...Object.entries(storages).map(([name, options]) =>
+      isS3(options) ? bucket(name, () => opened.storage(name)) : tree(name, 'storage', options.root),
+    ),
     ...Object.entries(indexes).map(([name, { address }]) => indexPart(name, address)),
-    ...(topics === null ? [] : [topicsPart(topics.url, openTopics)]),
+    ...(topics === null ? [] : [topicsPart(topics.url, opened.topics)]),
     ...config.services.flatMap(({ name, enabled, options: { stateFolder } }) =>
       enabled && typeof stateFolder === 'string' ? [tree(name, 'states', stateFolder)] : [],
     ),
@@ -44,6 +55,19 @@ function tree(name: string, kind: 'storage' | 'states', path: string): DiskPart 
   const folder = resolve(path)
   const measured = new MeasuredTree(folder)
   return { name, kind, folder, measure: async () => ({ ...(await measured.measure()), reusableBytes: 0 }) }
+}
+
+/** It is on no disk of this machine, but counts towards the budget. */
+function bucket(name: string, opened: () => ManagedStorage | undefined): DiskPart {
+  return {
+    name,
+    kind: 'storage',
+    measure: async () => {
+      const storage = opened()
+      const size = storage instanceof S3Storage ? await storage.size() : { bytes: 0, files: 0 }
+      return { ...size, reusableBytes: 0 }
+    },
+  }
 }
 
 function indexPart(name: string, address: string): DiskPart {

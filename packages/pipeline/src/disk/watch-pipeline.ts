@@ -34,7 +34,7 @@ export function watchDisk(
       maxBytes: config.maxDisk === 'none' ? null : parseBytes('maxDisk', config.maxDisk),
       minFreeBytes: parseBytes('minFreeDisk', config.minFreeDisk),
     },
-    parts: diskPartsOf(config, () => resources.openTopics),
+    parts: diskPartsOf(config, { topics: () => resources.openTopics, storage: name => resources.openStorage(name) }),
     allowance,
     heldBytes: () => Math.max(0, ...queues.map(({ heldBytes }) => heldBytes)),
     queuedBytes: () => {

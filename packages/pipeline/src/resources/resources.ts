@@ -7,7 +7,9 @@ import { probeIndexes } from '../databases/open-index.ts'
 import type { RedriveTargets } from '../dead-letters/redrive-letter.ts'
 import { BoundedQueue } from '../queues/bounded-queue.ts'
 import type { Movable } from '../queues/worker-queue.ts'
-import { FileSystemStorage } from '../storage/file-system/file-system-storage.ts'
+import type { ManagedStorage } from '../storage/managed-storage.ts'
+import { openStorage } from '../storage/open-storage.ts'
+import { S3Storage } from '../storage/s3/s3-storage.ts'
 import { BindingMeter } from './binding-meter.ts'
 import { type BoundResource, BoundResources, type Outlet } from './bound-resources.ts'
 import { OpenedResource, type ResourceStatus } from './opened-resource.ts'
@@ -25,7 +27,7 @@ export class Resources implements AsyncDisposable {
   readonly #config: CheckedResources
   readonly #outlets: ReadonlyMap<string, Outlet<Movable>>
   readonly #topics: OpenedResource<Tidemark> | undefined
-  readonly #storages: ReadonlyMap<string, OpenedResource<FileSystemStorage>>
+  readonly #storages: ReadonlyMap<string, OpenedResource<ManagedStorage>>
   /** Every indexer opens the index of its own run; these only check whether indexes are reachable. */
   readonly #indexes: ReadonlyMap<string, OpenedResource<IndexProbe>>
   readonly #queues: ReadonlyMap<string, BoundedQueue<Movable>>
@@ -38,7 +40,8 @@ export class Resources implements AsyncDisposable {
       return new OpenedResource({
         name,
         kind: 'storage',
-        open: async () => await FileSystemStorage.open(options),
+        open: async () => await openStorage(options),
+        metrics: storage => (storage instanceof S3Storage ? storage.metrics() : {}),
         look: async storage => await storage.look(),
       })
     })
@@ -83,6 +86,11 @@ export class Resources implements AsyncDisposable {
   /** undefined: not opened yet, or failed to open. */
   get openTopics(): Tidemark | undefined {
     return this.#topics?.opened
+  }
+
+  /** undefined: not opened yet, or failed to open. */
+  openStorage(name: string): ManagedStorage | undefined {
+    return this.#storages.get(name)?.opened
   }
 
   queue(name: string): BoundedQueue<Movable> {

@@ -5,7 +5,7 @@ import { contractsRegistry } from '../contracts/notifications.ts'
 import { dropIndex, listIndexedRuns } from '../databases/open-index.ts'
 import { requireRunId } from '../run-id.ts'
 import { runOfTopic } from '../services/notification-topics.ts'
-import { FileSystemStorage } from '../storage/file-system/file-system-storage.ts'
+import { openExistingStorage, storageName } from '../storage/open-storage.ts'
 import { RunInUseError } from './errors.ts'
 import { countLetters, removeLetters } from './run-letters.ts'
 import { type RunLocations, stateOfRun } from './run-locations.ts'
@@ -15,7 +15,7 @@ import { usersOf } from './run-users.ts'
 export type RunParts = {
   /** Id of the run. */
   readonly runId: string
-  /** Folders with its files, with their number and size. */
+  /** Folders and buckets with its files, with their number and size. */
   readonly files: readonly { readonly root: string; readonly files: number; readonly bytes: number }[]
   /** Topics of the run, with their messages and groups. */
   readonly topics: readonly { readonly topic: string; readonly messages: number; readonly groups: readonly string[] }[]
@@ -57,7 +57,7 @@ export async function removeRun(locations: RunLocations, runId: string, options:
   if (parts.inUse.length > 0) throw new RunInUseError(runId, parts.inUse)
   // First what may be refused; topics last, so that a reconciler that still sees the files announces them to nobody.
   for (const address of parts.indexes) await dropIndex(address, runId, { busyTimeout: '2s' })
-  for (const { root } of parts.files) await (await FileSystemStorage.open({ root })).removeRun(runId)
+  for (const options of locations.storages) await (await openExistingStorage([options]))?.removeRun(runId)
   for (const folder of parts.states) await rm(folder, { recursive: true, force: true })
   if (topics !== null) {
     for (const { topic } of parts.topics) await topics.admin.deleteTopic(topic)
@@ -100,9 +100,10 @@ async function topicsOf({ admin }: Tidemark, runId: string): Promise<RunParts['t
 
 async function filesOf({ storages }: RunLocations, runId: string): Promise<RunParts['files']> {
   const found = []
-  for (const root of storages.filter(folder => existsSync(folder))) {
-    const size = await (await FileSystemStorage.open({ root })).sizeOfRun(runId)
-    if (size !== null) found.push({ root, ...size })
+  for (const options of storages) {
+    const storage = await openExistingStorage([options])
+    const size = (await storage?.sizeOfRun(runId)) ?? null
+    if (size !== null) found.push({ root: storageName(options), ...size })
   }
   return found
 }

@@ -4,13 +4,14 @@ import { withTypes } from '../config/check-whole.ts'
 import { defaultConfig } from '../config/default-config.ts'
 import { withOverrides } from '../config/environment-overrides.ts'
 import type { WholeConfig } from '../config/whole-config.ts'
+import { type StorageOptions, storageName } from '../storage/open-storage.ts'
 
 /** Where a pipeline stores its runs. */
 export type RunLocations = {
   /** Database of the topics, or null. */
   readonly topics: { readonly url: string; readonly namespace: string } | null
-  /** Folders of batch files. */
-  readonly storages: readonly string[]
+  /** Storages of batch files. */
+  readonly storages: readonly StorageOptions[]
   /** Addresses of indexes. */
   readonly indexes: readonly string[]
   /** Folders of saved states, with a folder for each run. */
@@ -35,7 +36,7 @@ export function locationsOf({ config, types }: WholeConfig): RunLocations {
   )
   return {
     topics: topics && { url: topics.url, namespace: topics.namespace },
-    storages: unique(Object.values(storages).map(({ root }) => root)),
+    storages: Object.values(storages).filter((each, index, all) => index === all.findIndex(isSamePlace(each))),
     indexes: unique(Object.values(indexes).map(({ address }) => address)),
     stateFolders: unique(
       config.services.filter(({ type }) => type === 'simulation').map(({ options }) => String(options.stateFolder)),
@@ -56,5 +57,7 @@ export async function locationsOfFolder(dataFolder: string, environment = proces
 }
 
 export const stateOfRun = (folder: string, runId: string): string => join(folder, runId)
+
+const isSamePlace = (one: StorageOptions) => (other: StorageOptions) => storageName(one) === storageName(other)
 
 const unique = (values: readonly string[]): string[] => [...new Set(values)]

@@ -197,7 +197,7 @@ export class WorkerService extends Service {
     const outlets = Object.fromEntries(channels.map(({ name, port1 }) => [name, port1]))
     this.#thread = new Worker(workerEntry(), {
       name: service.name,
-      workerData: { service, resources: config, folder, outlets } satisfies WorkerSetup,
+      workerData: { service, resources: withoutFunctions(config), folder, outlets } satisfies WorkerSetup,
       transferList: Object.values(outlets),
     })
     return this.#thread
@@ -274,4 +274,13 @@ export class WorkerService extends Service {
     this.#refuseAsked(new ServiceNotRunningError(this.name, this.state))
     this.#toldAt = undefined
   }
+}
+
+/** Functions can't be copied to a thread. The check of the configuration ensures that the service needs none. */
+function withoutFunctions(config: CheckedResources): CheckedResources {
+  const storages = Object.entries(config.storages).map(([name, options]) => {
+    const { credentials: _, ...rest } = { credentials: undefined, ...options }
+    return [name, rest] as const
+  })
+  return { ...config, storages: Object.fromEntries(storages) }
 }

@@ -10,7 +10,8 @@ import type { WholeConfig } from '../config/whole-config.ts'
 import type { Bytes } from '../disk/bytes.ts'
 import { UnknownServiceError } from '../services/errors.ts'
 import type { Keep } from '../services/retention/keep.ts'
-import { FileSystemStorage } from '../storage/file-system/file-system-storage.ts'
+import { openStorage } from '../storage/open-storage.ts'
+import type { Storage } from '../storage/storage.ts'
 import { giveRun, runOfIngest } from '../with-run-id.ts'
 import { lastTickAfter } from './last-tick.ts'
 
@@ -112,10 +113,10 @@ async function newestRun(config: CheckedConfig): Promise<string | undefined> {
   const bindings = services.flatMap(service => Object.values(service.bindings))
   const storage = config.resources.storages[bindings.find(({ kind }) => kind === 'storage-read')?.name ?? '']
   if (storage === undefined) return undefined
-  const runs = await FileSystemStorage.open(storage)
+  const runs = await openStorage(storage)
   let newest: string | undefined
   for (let after: string | null = ''; after !== null; ) {
-    const page: Awaited<ReturnType<FileSystemStorage['listRuns']>> = await runs.listRuns(after === '' ? {} : { after })
+    const page: Awaited<ReturnType<Storage['listRuns']>> = await runs.listRuns(after === '' ? {} : { after })
     newest = page.items.at(-1) ?? newest
     after = page.next
   }

@@ -3,7 +3,7 @@ import { checkOptions } from '../config/option-table.ts'
 import { findSavedRun } from '../services/simulation/choose-run.ts'
 import { StoredRanges } from '../services/stored-ranges.ts'
 import { choiceOf, simulation } from '../services/types/simulation.ts'
-import { FileSystemStorage } from '../storage/file-system/file-system-storage.ts'
+import { openStorage } from '../storage/open-storage.ts'
 
 /** Tick at which `more` ticks have been produced, counted from what is stored, so that a crash does not reduce them. */
 export async function lastTickAfter(more: number, config: CheckedConfig): Promise<number> {
@@ -13,6 +13,6 @@ export async function lastTickAfter(more: number, config: CheckedConfig): Promis
   const run = await findSavedRun(choiceOf(checkOptions('simulation', service.options, simulation.options)))
   if (run === null) return more
   const { runId, samplingInterval } = run.record
-  const stored = await StoredRanges.of(await FileSystemStorage.open(storage), runId, samplingInterval)
+  const stored = await StoredRanges.of(await openStorage(storage), runId, samplingInterval)
   return Math.max(0, stored.wholeUpTo) + more
 }

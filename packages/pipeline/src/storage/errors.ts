@@ -97,6 +97,64 @@ export class StorageFullError extends CodedError {
   }
 }
 
+/** The server of an object storage does not answer, or is overloaded. */
+export class StorageUnreachableError extends CodedError {
+  /** The storage. */
+  readonly storage: string
+
+  constructor(storage: string, endpoint: string, problem: string, cause?: unknown) {
+    super(
+      'TIDEMARK_STORAGE_UNREACHABLE',
+      `The storage ${storage} at ${endpoint} is unavailable: ${problem}. Check the server and 'endpoint'`,
+      cause,
+    )
+    this.storage = storage
+  }
+}
+
+/** The server refuses the credentials, or they can't be found. */
+export class StorageAccessError extends CodedError {
+  /** The storage. */
+  readonly storage: string
+
+  constructor(storage: string, problem: string) {
+    super(
+      'TIDEMARK_STORAGE_ACCESS',
+      `The storage ${storage} can't be used: ${problem}. Correct the credentials or their rights; they are read again`,
+    )
+    this.storage = storage
+  }
+}
+
+/** The bucket does not exist. */
+export class BucketNotFoundError extends CodedError {
+  /** The storage. */
+  readonly storage: string
+
+  constructor(storage: string, endpoint: string) {
+    super(
+      'TIDEMARK_STORAGE_BUCKET',
+      `The bucket of the storage ${storage} does not exist at ${endpoint}. Create it, or correct 'bucket' or 'endpoint'`,
+    )
+    this.storage = storage
+  }
+}
+
+/** The server can't keep what a storage promises, so nothing is stored there. */
+export class StorageUnsuitableError extends CodedError {
+  /** The storage. */
+  readonly storage: string
+
+  constructor(storage: string, endpoint: string, problem: string) {
+    super(
+      'TIDEMARK_STORAGE_UNSUITABLE',
+      `The server ${endpoint} can't keep the storage ${storage}: ${problem}. Without conditional writes (If-None-Match) ` +
+        "two writers can replace each other's batches. Use a server or a version that has them",
+    )
+    this.storage = storage
+  }
+}
+
 /** The folder of the storage is missing or was replaced, so a missing file means nothing. */
 export class StorageAwayError extends CodedError {
   /** Path of the folder. */
@@ -113,7 +171,7 @@ export class StorageAwayError extends CodedError {
   }
 }
 
-/** The file system failed. */
+/** The file system or the server failed. */
 export class StorageError extends CodedError {
   /** Path of the file. */
   readonly file: string

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { temporaryFolder } from '../../../../testing/folders.ts'
-import { checkConfig, defaultConfig, type PipelineConfig, topicWrite } from '../../src/index.ts'
+import { checkConfig, defaultConfig, type PipelineConfig, storageName, topicWrite } from '../../src/index.ts'
 import { runConfig } from '../services/pipelines.ts'
 
 /** The default with other bindings, or without, for one of its services. */
@@ -18,7 +18,7 @@ describe('the default configuration', () => {
     const { resources, services } = checkConfig(defaultConfig({ dataFolder: '/somewhere/else' }), '.')
     const places = [
       resources.topics?.url,
-      resources.storages.ticks?.root,
+      storageName(resources.storages.ticks ?? { root: '' }),
       resources.indexes.runs?.address,
       services.find(({ name }) => name === 'simulation')?.options.stateFolder,
     ]
