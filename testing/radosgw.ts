@@ -10,6 +10,7 @@ import { once } from 'node:events'
 import { existsSync, mkdirSync, openSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { signed } from '../packages/pipeline/src/storage/s3/sign.ts'
 import { temporaryFolder } from './folders.ts'
 import { findFreePort } from './free-port.ts'
 import { until } from './until.ts'
@@ -107,6 +108,14 @@ export async function startObjectStore(): Promise<ObjectStore> {
     await end()
     throw error
   }
+}
+
+export async function makeBucket({ endpoint, ...credentials }: ObjectStoreAddress, bucket: string): Promise<void> {
+  const url = new URL(`${endpoint}/${bucket}`)
+  const request = { method: 'PUT', url, headers: {}, body: undefined }
+  const headers = signed(request, { credentials, region: 'us-east-1', at: new Date() })
+  const answer = await fetch(url, { method: 'PUT', headers })
+  if (!answer.ok) throw new Error(`The bucket was not made: ${answer.status} ${await answer.text()}`)
 }
 
 /** One more door to the same objects, to be killed and started again at the same port. */

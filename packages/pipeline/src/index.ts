@@ -18,6 +18,7 @@ export {
   type CheckedConfig,
   type CheckedResources,
   type CheckedService,
+  type CheckedStorage,
   defineConfig,
   type PipelineConfig,
   type ResourcesConfig,

@@ -44,7 +44,7 @@ export type FileSettings = CompressionSetting & {
   readonly sharedReadBytes: number
 }
 
-export const COMPRESSIONS: readonly Compression[] = ['zstd', 'none']
+const COMPRESSIONS: readonly Compression[] = ['zstd', 'none']
 /** Each attempt after the first follows a broken file that was moved aside. */
 const MOST_PLACINGS = 5
 

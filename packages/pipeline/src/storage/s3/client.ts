@@ -36,10 +36,15 @@ export type S3Request = {
 
 export type S3Answer = { readonly status: number; readonly headers: Headers; readonly body: Buffer }
 
+/** Traffic of an S3Storage since it was opened. */
 export type S3Metrics = {
+  /** Requests, including repeated ones. */
   readonly requests: number
+  /** Requests that were repeated because the server did not answer or was overloaded. */
   readonly retries: number
+  /** Bytes uploaded. */
   readonly bytesSent: number
+  /** Bytes of all answers. */
   readonly bytesReceived: number
   /** How far the server's clock is ahead of this machine's. */
   readonly clockOffsetMs: number
