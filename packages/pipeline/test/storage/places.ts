@@ -4,7 +4,12 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { isFast } from '../../../../testing/fast.ts'
 import { temporaryFolder } from '../../../../testing/folders.ts'
-import { type ObjectStoreAddress, sharedObjectStore, skipWithoutRadosgw } from '../../../../testing/radosgw.ts'
+import {
+  makeBucket,
+  type ObjectStoreAddress,
+  sharedObjectStore,
+  skipWithoutRadosgw,
+} from '../../../../testing/radosgw.ts'
 import { FileSystemStorage, type ManagedStorage, S3Storage, type S3StorageOptions } from '../../src/index.ts'
 import { requestTo } from '../s3/requests.ts'
 
@@ -60,7 +65,7 @@ export async function s3Options(address?: ObjectStoreAddress): Promise<S3Storage
 async function inBucket(): Promise<Place> {
   const options = await s3Options()
   const name = `s3://${options.bucket}/${options.prefix}`
-  await requestTo(options, { method: 'PUT', url: '' })
+  await makeBucket(await sharedObjectStore(), options.bucket)
   const at = (key: string): string => `${options.prefix}/${key}`
   const read = async (key: string): Promise<Buffer | undefined> => {
     const { status, body } = await requestTo(options, { method: 'GET', url: at(key) })
