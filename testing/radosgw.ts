@@ -32,7 +32,7 @@ export type ObjectStoreAddress = {
   readonly config: string
 }
 
-export type ObjectStore = ObjectStoreAddress & AsyncDisposable
+type ObjectStore = ObjectStoreAddress & AsyncDisposable
 
 /** For `describe` and `it`: why what needs a server can't be run here. */
 export function skipWithoutRadosgw(): string | false {
