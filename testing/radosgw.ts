@@ -78,7 +78,7 @@ export function shareObjectStore(): AsyncDisposable {
   return { [Symbol.asyncDispose]: end }
 }
 
-export async function startObjectStore(): Promise<ObjectStore> {
+async function startObjectStore(): Promise<ObjectStore> {
   const folder = temporaryFolder()
   const config = join(folder.path, 'ceph.conf')
   const started: Daemon[] = []
