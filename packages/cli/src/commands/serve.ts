@@ -9,7 +9,10 @@ export const serve: Command = {
   arguments: [],
   options: {
     ...DATABASE,
-    index: { value: '<address>', help: 'URL of the run indexes: sqlite:<folder> or postgres://… (default: $TIDEMARK_INDEX)' },
+    index: {
+      value: '<address>',
+      help: 'URL of the run indexes: sqlite:<folder> or postgres://… (default: $TIDEMARK_INDEX)',
+    },
     data: {
       ...DATA.data,
       help: "data folder of 'tidemark start', used without --database and --index (default ./data)",
