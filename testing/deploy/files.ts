@@ -47,9 +47,7 @@ function checkCompose(): { mistakes: string[]; commands: (readonly string[])[] }
   const schema = JSON.parse(JSON.stringify({ ...composeSchema, $schema: undefined }), (key, value) =>
     key === 'id' && typeof value === 'string' ? undefined : value,
   )
-  const isValid = new Ajv2019({ strict: false, logger: false, validateFormats: false, allErrors: true }).compile(
-    schema,
-  )
+  const isValid = new Ajv2019({ strict: false, logger: false, validateFormats: false, allErrors: true }).compile(schema)
   isValid(file)
   // Compose fills these in; without a value it refuses to start.
   const named = [...read('compose/compose.yaml').matchAll(/\$\{(\w+)/g)].flatMap(([, name]) => name ?? [])
