@@ -42,6 +42,18 @@ export function findNats({ fetch = true } = {}): string | undefined {
   }
 }
 
+/** One that is too old: that of the machine's own release, up to Debian 13. undefined: there is none. */
+export function findOldNats(): string | undefined {
+  const cached = join(CACHE, 'nats-server-old')
+  try {
+    if (!existsSync(cached)) fetchFromDebian(cached, apt => apt('download', 'nats-server'), [])
+    const { status } = spawnSync(cached, ['--version'])
+    return status === 0 && !isNewEnough(cached) ? cached : undefined
+  } catch {
+    return undefined // No network, no Debian.
+  }
+}
+
 /** For `describe` and `it`: why what needs a server can't be run here. */
 export const skipWithoutNats = (): string | false =>
   findNats() === undefined &&
@@ -55,22 +67,34 @@ function isNewEnough(program: string): boolean {
 
 const failedLately = (): boolean => existsSync(FAILED) && Date.now() - statSync(FAILED).mtimeMs < RETRY_AFTER_MS
 
-function fetchFromDebian(): void {
+type Apt = (...args: readonly string[]) => void
+
+function fetchFromDebian(
+  target = CACHED,
+  download: (apt: Apt) => void = apt => {
+    apt('update')
+    apt('download', 'nats-server')
+  },
+  options?: readonly string[],
+): void {
   mkdirSync(CACHE, { recursive: true })
   const folder = mkdtempSync(join(CACHE, 'fetch-'))
   try {
     for (const each of ['lists/partial', 'archives/partial']) mkdirSync(join(folder, each), { recursive: true })
     writeFileSync(join(folder, 'sid.sources'), newerSources())
-    const apt = (...args: readonly string[]): void => {
-      execFileSync('apt-get', [...privateApt(folder), ...args], { cwd: folder, stdio: 'pipe', timeout: 120_000 })
+    const apt: Apt = (...args) => {
+      execFileSync('apt-get', [...(options ?? privateApt(folder)), ...args], {
+        cwd: folder,
+        stdio: 'pipe',
+        timeout: 120_000,
+      })
     }
-    apt('update')
-    apt('download', 'nats-server')
+    download(apt)
     const file = readdirSync(folder).find(each => each.endsWith('.deb'))
     if (file === undefined) throw new Error('apt-get downloaded no package')
     execFileSync('dpkg', ['-x', file, 'unpacked'], { cwd: folder, stdio: 'pipe' })
     // Several test files may fetch it at once: the last one wins, and each is whole.
-    renameSync(join(folder, 'unpacked/usr/sbin/nats-server'), CACHED)
+    renameSync(join(folder, 'unpacked/usr/sbin/nats-server'), target)
   } finally {
     rmSync(folder, { recursive: true })
   }

@@ -18,6 +18,8 @@ export type NatsOptions = {
   readonly nodes?: 1 | 3
   /** The disk is synced before each acknowledgement, as docs/jetstream.md asks for. */
   readonly syncAlways?: boolean
+  /** The server to run (default: one that is new enough). */
+  readonly program?: string | undefined
   /** More lines of the configuration file. */
   readonly settings?: string
 }
@@ -28,8 +30,11 @@ export type NatsCluster = AsyncDisposable & {
   readonly nodes: readonly NatsNode[]
 }
 
-export async function startNats({ nodes = 1, ...options }: NatsOptions = {}): Promise<NatsCluster> {
-  const program = findNats()
+export async function startNats({
+  nodes = 1,
+  program = findNats(),
+  ...options
+}: NatsOptions = {}): Promise<NatsCluster> {
   if (program === undefined) throw new Error('There is no nats-server to run; ask skipWithoutNats() first')
   const folder = temporaryFolder()
   const places = await Promise.all(
@@ -74,7 +79,11 @@ class NatsNode {
     program: string,
     folder: string,
     { name, port, route, monitor }: Place,
-    { routes, syncAlways, settings = '' }: Omit<NatsOptions, 'nodes'> & { readonly routes: readonly string[] },
+    {
+      routes,
+      syncAlways,
+      settings = '',
+    }: Omit<NatsOptions, 'nodes' | 'program'> & { readonly routes: readonly string[] },
   ) {
     this.name = name
     this.port = port

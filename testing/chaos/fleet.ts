@@ -81,6 +81,17 @@ export class Fleet implements AsyncDisposable {
     await running.script.exited
   }
 
+  /** Asks it for an orderly end; it starts again at once. */
+  async renew(name: string): Promise<void> {
+    const running = this.#running.get(name)
+    if (running === undefined) return
+    running.isExpected = true
+    this.tell(name, { order: 'stop' })
+    const timer = setTimeout(() => running.script.kill('SIGKILL'), STOP_MS)
+    await running.script.exited
+    clearTimeout(timer)
+  }
+
   signal(name: string, signal: 'SIGSTOP' | 'SIGCONT'): void {
     this.#running.get(name)?.script.kill(signal)
   }

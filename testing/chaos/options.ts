@@ -19,7 +19,9 @@ export type ChaosOptions = {
   readonly help: boolean
 }
 
-const ENGINES: readonly Engine[] = ['sqlite', 'postgres']
+const ENGINES: readonly Engine[] = ['sqlite', 'postgres', 'jetstream']
+/** Without --engine. JetStream needs a program that may have to be fetched, and has no pipeline of its own. */
+const DEFAULT_ENGINES: readonly Engine[] = ['sqlite', 'postgres']
 const SCENARIOS: readonly Scenario[] = ['topics', 'pipeline']
 /** Both engines with two seeds within two minutes. */
 const SHORT = { seeds: 2, seconds: 14 }
@@ -50,10 +52,10 @@ export function parseOptions(args: string[]): ChaosOptions {
   const events = values.events?.split(',').map(text => wholeNumber('--events', text, 0))
   if (events !== undefined && (values.seed === undefined || count > 1)) throw new Error('--events needs one --seed')
   return {
-    engines: oneOf('--engine', ENGINES, values.engine),
+    engines: values.engine === undefined ? DEFAULT_ENGINES : oneOf('--engine', ENGINES, values.engine),
     // The pipeline has faults of its own, which come in turns.
     scenarios:
-      values.scenario === undefined && (values.short || values.faults || events)
+      values.scenario === undefined && (values.short || values.faults || events || values.engine === 'jetstream')
         ? ['topics']
         : oneOf('--scenario', SCENARIOS, values.scenario),
     seeds: Array.from({ length: count }, (_, index) => first + index),
@@ -75,7 +77,7 @@ Runs publishers, groups, readers, pull clients, maintenance and an operator in p
 schedule made from a seed, heals them, waits until everything is drained, and checks the journals of all processes.
 
 Options:
-  --engine sqlite|postgres  one engine only (default: both)
+  --engine sqlite|postgres|jetstream  one engine only (default: the first two); jetstream: topics on three nodes
   --scenario topics|pipeline  one scenario only (default: both; with --short, --faults or --events: topics)
   --seed <number>           seed of the first run (default: random)
   --seeds <number>          number of runs, with consecutive seeds (default 1)

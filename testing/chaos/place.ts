@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { Network } from '../../packages/topics/test/postgres/network.ts'
 import { Disk } from '../disk.ts'
 import { createFolder, fastFolder, removeFolder } from '../folders.ts'
+import { type NatsCluster, startNats } from '../nats-server.ts'
 import { type PostgresServer, startPostgres } from '../postgres-server.ts'
 import { Turns } from './turns.ts'
 import type { Engine } from './world.ts'
@@ -17,6 +18,8 @@ export type Place = AsyncDisposable & {
   readonly turns: Turns
   /** PostgreSQL. */
   readonly server: ServerPlace | undefined
+  /** JetStream. */
+  readonly cluster: NatsCluster | undefined
   /** SQLite. */
   readonly file: FilePlace | undefined
 }
@@ -32,7 +35,10 @@ export type FilePlace = {
 /** `wal_buffers` holds commits in memory while a fault delays the writer; the rest of the settings can be changed later. */
 const SETTINGS = ['wal_buffers=64MB', 'restart_after_crash=on', 'max_prepared_transactions=0', 'checkpoint_timeout=1h']
 
-export const createPlace = (engine: Engine): Promise<Place> => (engine === 'sqlite' ? createFile() : createServer())
+export function createPlace(engine: Engine): Promise<Place> {
+  if (engine === 'jetstream') return createCluster()
+  return engine === 'sqlite' ? createFile() : createServer()
+}
 
 async function createFile(): Promise<Place> {
   const disk = await Disk.create()
@@ -41,7 +47,7 @@ async function createFile(): Promise<Place> {
   const url = `sqlite:${path}`
   return {
     engine: 'sqlite',
-    ...{ url, directUrl: url, turns: new Turns(), server: undefined },
+    ...{ url, directUrl: url, turns: new Turns(), server: undefined, cluster: undefined },
     file: { path, disk: disk instanceof Disk ? disk : undefined, whyNoDisk: disk instanceof Disk ? undefined : disk },
     async [Symbol.asyncDispose]() {
       if (disk instanceof Disk) await disk[Symbol.asyncDispose]()
@@ -56,11 +62,22 @@ async function createServer(): Promise<Place> {
   const place: ServerPlace = { server, network }
   return {
     engine: 'postgres',
-    ...{ url: network.url, directUrl: server.url, turns: new Turns(), file: undefined, server: place },
+    ...{ url: network.url, directUrl: server.url, turns: new Turns() },
+    ...{ file: undefined, server: place, cluster: undefined },
     async [Symbol.asyncDispose]() {
       await network[Symbol.asyncDispose]()
       if (place.server !== server) await place.server[Symbol.asyncDispose]()
       await server[Symbol.asyncDispose]()
     },
+  }
+}
+
+async function createCluster(): Promise<Place> {
+  const cluster = await startNats({ nodes: 3 })
+  const { url } = cluster
+  return {
+    engine: 'jetstream',
+    ...{ url, directUrl: url, turns: new Turns(), file: undefined, server: undefined, cluster },
+    [Symbol.asyncDispose]: () => cluster[Symbol.asyncDispose](),
   }
 }

@@ -5,7 +5,7 @@
  */
 
 import { setTimeout as delay } from 'node:timers/promises'
-import { open, type Tidemark } from 'tidemark'
+import type { Tidemark } from 'tidemark'
 import { createFolder, removeFolder } from '../folders.ts'
 import { SeededRandom } from '../seeded-random.ts'
 import { findViolations } from './check/check.ts'
@@ -15,8 +15,9 @@ import { drain } from './drain.ts'
 import type { Fault, Scene } from './faults/fault.ts'
 import { DOOMED_POSTS, Fleet, POSTS } from './fleet.ts'
 import { type EndedEntry, Journal, readJournals, type Stamped } from './journal.ts'
+import { openNamespace } from './open-namespace.ts'
 import { PathWatch } from './path-counts.ts'
-import { createPlace } from './place.ts'
+import { createPlace, type Place } from './place.ts'
 import { countPaths, type PathCounts, RARE_PATHS, type RarePath } from './rare-paths.ts'
 import { type Event, scheduleOf } from './schedule.ts'
 import { SILENT } from './silent.ts'
@@ -79,7 +80,7 @@ export async function runOnce(options: RunOptions): Promise<RunResult> {
     const possible = options.faults.filter(fault => !missing.some(each => each.fault === fault))
     const schedule = scheduleOf(seed, options.seconds * 1_000, possible)
     const wanted = schedule.filter(({ number }) => options.events?.includes(number) ?? true)
-    await prepare(place.directUrl)
+    await prepare(place)
     fleet.start(POSTS)
     await unlessAborted(fleet.ready(), options.signal)
     const done = await unlessAborted(breakThings(scene, wanted, options), options.signal)
@@ -120,8 +121,9 @@ async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<
 }
 
 /** Subscribes every group, so that each publish of the run is for all of them. */
-async function prepare(url: string): Promise<void> {
-  await using tm = await open(url, { logger: SILENT, maintenance: false, autoCreate: false })
+async function prepare({ engine, directUrl }: Place): Promise<void> {
+  const options = { logger: SILENT, maintenance: false, autoCreate: false }
+  await using tm = await openNamespace(engine, directUrl, options)
   for (const [topic, { options, groups }] of Object.entries(TOPICS)) {
     await tm.configureTopic(topic, options)
     for (const group of groups) {
@@ -169,7 +171,8 @@ async function finish({ fleet, place }: Scene, { onProgress, signal }: RunOption
     ...(fleet.names.includes('doomed-group') ? [{ namespace: DOOMED, topics: DOOMED_TOPICS }] : []),
   ]
   for (const { namespace, topics } of spaces) {
-    await using tm = await open(place.directUrl, { namespace, logger: SILENT, maintenance: false })
+    const options = { namespace, logger: SILENT, maintenance: false }
+    await using tm = await openNamespace(place.engine, place.directUrl, options)
     onProgress('groups drain')
     violations.push(...(await drain(tm, Object.keys(topics), signal)))
     for (const topic of Object.keys(topics)) {

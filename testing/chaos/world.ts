@@ -1,7 +1,7 @@
 /** What the processes of a run share: topics, groups and their settings. Small numbers, so that rare paths are common. */
 import type { TopicOptions } from 'tidemark'
 
-export type Engine = 'sqlite' | 'postgres'
+export type Engine = 'sqlite' | 'postgres' | 'jetstream'
 
 export const LEASE_MS = 2_000
 export const MAX_ATTEMPTS = 6
@@ -59,6 +59,8 @@ export type Order =
   | { readonly order: 'stop' }
   /** The wall clock of the process jumps by this much from the right time. */
   | { readonly order: 'clock'; readonly ms: number }
+  /** Nothing else runs in the process for so long. */
+  | { readonly order: 'block'; readonly ms: number }
   /** So many of the next syncs of the process fail. */
   | { readonly order: 'fail-syncs'; readonly count: number }
 

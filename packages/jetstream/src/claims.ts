@@ -2,11 +2,13 @@ import type { ClaimRecord, LeaseHolder, Leases, RetryRecord, TopicRecord } from 
 import { Slots } from './group/bitmap.ts'
 import { type GroupDocument, type LiveLease, liveLeases, type Retry } from './group/document.ts'
 import { heldBy } from './group/expiry.ts'
+import { decodePage } from './group/pages.ts'
 import { formatToken, parseToken } from './group/token.ts'
-import { type Namespace, parsed } from './namespace.ts'
+import { GroupGone } from './loaded-facts.ts'
+import type { Namespace } from './namespace.ts'
 import { topicKey } from './nats/names.ts'
 import { orGone } from './refusals.ts'
-import { GroupGone, type Steward } from './steward.ts'
+import type { Steward } from './steward.ts'
 import type { TopicDocument } from './topic-document.ts'
 import type { TopicStore } from './topic-store.ts'
 
@@ -51,7 +53,7 @@ export function jetStreamClaims(
     retries: async (topic, subscription, { after, limit, maxBytes = Number.MAX_SAFE_INTEGER }) => {
       const ref = { topic: { id: topic.id, uid: topic.uid }, id: subscription.id }
       const { value } = await orGone(topic, subscription, steward.read(ref))
-      const all = (await allRetries(ns, topic, value)).filter(({ id }) => id > after).toSorted((a, b) => a.id - b.id)
+      const all = await firstRetries(ns, topic, value, { after, limit })
       const records: RetryRecord[] = []
       let bytes = 0
       for (const retry of all.slice(0, limit)) {
@@ -127,13 +129,25 @@ export async function unsettled(
   return heldBy({ page: () => page }, lease).filter((_, slot) => !slots.has(slot))
 }
 
-export async function allRetries(
+/** By id. Pages that begin behind the last one that is wanted are not read. */
+export async function firstRetries(
   ns: Namespace,
   topic: Pick<TopicDocument, 'id' | 'uid'>,
   group: GroupDocument,
+  { after, limit }: { readonly after: number; readonly limit: number },
 ): Promise<readonly Retry[]> {
-  const pages = await Promise.all(group.pages.map(({ page }) => readPage(ns, topic, group, page)))
-  return [...group.retries, ...pages.flat()]
+  const take = (retries: readonly Retry[]): Retry[] =>
+    retries
+      .filter(({ id }) => id > after)
+      .toSorted((a, b) => a.id - b.id)
+      .slice(0, limit)
+  let found = take(group.retries)
+  for (const { page, low, high } of group.pages.toSorted((a, b) => a.low - b.low)) {
+    const last = found.length < limit ? undefined : found.at(-1)
+    if (last !== undefined && low > last.id) break
+    if (high > after) found = take([...found, ...(await readPage(ns, topic, group, page))])
+  }
+  return found
 }
 
 /** A page that was dropped since the document was read is empty. */
@@ -145,7 +159,7 @@ async function readPage(
 ): Promise<readonly Retry[]> {
   const key = topicKey(topic)
   const stored = await ns.client.last(ns.names.groupStream(key), ns.names.page(key, group.id, page))
-  return parsed<Retry[]>(stored)?.value ?? []
+  return stored === null || stored.data.length === 0 ? [] : decodePage(stored.data)
 }
 
 function holdersOf(group: GroupDocument): LeaseHolder[] {

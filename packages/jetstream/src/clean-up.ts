@@ -1,9 +1,10 @@
 import { type CleanUpStep, readTopicConfig, type TopicConfig, type TopicRecord } from 'tidemark/store'
 import { idOf, seqOf } from './entry.ts'
 import { type GroupDocument, isLive, watermarkOf } from './group/document.ts'
+import { GroupGone, type GroupRef } from './loaded-facts.ts'
 import type { Namespace } from './namespace.ts'
 import { topicKey } from './nats/names.ts'
-import { GroupGone, type Steward } from './steward.ts'
+import type { Steward } from './steward.ts'
 import type { TopicDocument } from './topic-document.ts'
 import type { TopicStore } from './topic-store.ts'
 
@@ -23,16 +24,14 @@ export async function cleanUp(
 ): Promise<CleanUpStep> {
   await topics.examine(record)
   const lost = new Map<string, number>()
-  const { removed, gone, more } = await topics.change(record, async topic => {
+  const { removed, gone, more } = await topics.change(record, async (topic, topicSeq) => {
     const groups = (await topics.groups(topic)).map(({ value }) => value)
+    await removePages(ns, steward, topic, groups)
     const found = await removable(ns, topic, groups, batchSize)
     if (found.count === 0) return { result: { removed: 0, gone: topic.gone, more: false } }
     for (const group of groups) {
-      const ref = { topic, id: group.id }
-      const { count } = await steward.change<'lose'>(ref, { kind: 'lose', upTo: found.upTo }).catch(error => {
-        if (error instanceof GroupGone) return { count: 0 }
-        throw error
-      })
+      const count = await loseAll(steward, { topic, id: group.id }, { upTo: found.upTo, topicSeq })
+      if (count === 'moved') return 'changed'
       if (count > 0) lost.set(group.group, (lost.get(group.group) ?? 0) + count)
     }
     const next = { ...topic, gone: found.upTo + 1, removed: topic.removed + found.count }
@@ -41,6 +40,43 @@ export async function cleanUp(
   await purge(ns, record, gone)
   if (removed === 0) return NOTHING
   return { removed, partitionsDropped: 0, lost: [...lost].map(([group, count]) => ({ group, count })), more }
+}
+
+/** 'moved': the topic has changed since, so that a group may have gone back. */
+async function loseAll(
+  steward: Steward,
+  ref: GroupRef,
+  what: { readonly upTo: number; readonly topicSeq: number },
+): Promise<number | 'moved'> {
+  let count = 0
+  try {
+    for (;;) {
+      const lost = await steward.change<'lose'>(ref, { kind: 'lose', ...what })
+      if ('moved' in lost) return 'moved'
+      count += lost.count
+      if (!lost.more) return count
+    }
+  } catch (error) {
+    if (error instanceof GroupGone) return count
+    throw error
+  }
+}
+
+/** Pages of retries that a reset has dropped. */
+async function removePages(
+  ns: Namespace,
+  steward: Steward,
+  topic: TopicDocument,
+  groups: readonly GroupDocument[],
+): Promise<void> {
+  const key = topicKey(topic)
+  for (const { id, droppedBelow: below } of groups) {
+    if (below === null) continue
+    await ns.client.purge(ns.names.groupStream(key), ns.names.page(key, id, '*'), below)
+    await steward.change<'purged'>({ topic, id }, { kind: 'purged', below }).catch(error => {
+      if (!(error instanceof GroupGone)) throw error
+    })
+  }
 }
 
 /** Whole entries below the first retained message. */

@@ -9,12 +9,13 @@ import type {
 import { tombstone } from './group/change.ts'
 import { isLive } from './group/document.ts'
 import { deadLetterOf, decodeLetter, type Letter } from './letter.ts'
+import { GroupGone } from './loaded-facts.ts'
 import { sizeOf, withinBytes } from './log.ts'
 import type { Namespace } from './namespace.ts'
 import type { Stored } from './nats/client.ts'
 import { Conflict } from './nats/errors.ts'
 import { topicKey } from './nats/names.ts'
-import { GroupGone, type Steward } from './steward.ts'
+import type { Steward } from './steward.ts'
 import { findGroup } from './subscriptions.ts'
 import { recordOf, type TopicDocument } from './topic-document.ts'
 import type { TopicStore } from './topic-store.ts'
@@ -71,22 +72,24 @@ export function jetStreamDeadLetters(ns: Namespace, topics: TopicStore, steward:
     redrive: async (topic, selection) => {
       const { value } = await topics.read(topic)
       const chosen: Found[] = []
+      const liveGroups = await liveGroupsOf(topics, value)
       let last: number | null = null
       for await (const each of matching(ns, value, selection)) {
         if (chosen.length === Math.min(selection.limit, MOST_CHANGED)) {
           last = chosen.at(-1)?.id ?? null
           break
         }
-        if (await isDeliverable(ns, topics, value, each)) chosen.push(each)
+        if (liveGroups.has(each.letter.group) && (await isKept(ns, value, each))) chosen.push(each)
       }
       return { redriven: await redrive(topics, steward, value, chosen), last }
     },
     undeliverable: async (topic, selection) => {
       const { value } = await topics.read(topic)
       const counts = { matching: 0, gone: 0, orphaned: 0 }
+      const liveGroups = await liveGroupsOf(topics, value)
       for await (const each of matching(ns, value, { ...selection, limit: UNBOUNDED })) {
         counts.matching++
-        if (!(await hasLiveGroup(topics, value, each))) counts.orphaned++
+        if (!liveGroups.has(each.letter.group)) counts.orphaned++
         else if (!(await isKept(ns, value, each))) counts.gone++
       }
       return counts satisfies Undeliverable
@@ -138,9 +141,10 @@ async function* storedLetters(ns: Namespace, topic: TopicDocument, from: number)
       seq,
       batch: STEP,
     })
-    for (const each of page) if (isLetter(ns, topic, each)) yield each
-    const last = page.at(-1)
-    if (last === undefined) return
+    // That there is no more is believed from the leader: a replica may lag behind.
+    const last = page.at(-1) ?? (await ns.client.next(ns.names.groupStream(key), ns.names.letters(key), seq))
+    if (last === null) return
+    for (const each of page.length > 0 ? page : [last]) if (isLetter(ns, topic, each)) yield each
     seq = last.seq + 1
   }
 }
@@ -157,9 +161,9 @@ function matches({ group, error, message, deadAt }: Letter, selection: DeadLette
   )
 }
 
-async function hasLiveGroup(topics: TopicStore, topic: TopicDocument, { letter }: Found): Promise<boolean> {
-  const group = await findGroup(topics, topic, letter.group)
-  return group !== undefined && isLive(group)
+async function liveGroupsOf(topics: TopicStore, topic: TopicDocument): Promise<Set<string>> {
+  const groups = (await topics.groups(topic)).map(({ value }) => value)
+  return new Set(groups.filter(isLive).map(({ group }) => group))
 }
 
 /** A sequence that was used again belongs to another message. */
@@ -167,9 +171,6 @@ async function isKept(ns: Namespace, topic: TopicDocument, { letter }: Found): P
   if (letter.id < topic.gone) return false
   return (await ns.reader(topic).message(letter.id))?.salt === letter.salt
 }
-
-const isDeliverable = async (ns: Namespace, topics: TopicStore, topic: TopicDocument, found: Found): Promise<boolean> =>
-  (await hasLiveGroup(topics, topic, found)) && (await isKept(ns, topic, found))
 
 async function redrive(
   topics: TopicStore,
@@ -230,7 +231,7 @@ async function discardOrphans(
   let discarded = 0
   for (const { subject, seq } of stored) {
     try {
-      await ns.client.store([tombstone(subject, seq)])
+      await ns.client.storeSurely([tombstone(subject, seq)])
       discarded++
     } catch (error) {
       // Somebody else has.

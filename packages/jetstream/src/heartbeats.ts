@@ -10,9 +10,10 @@ import type {
 import { tombstone } from './group/change.ts'
 import type { GroupDocument } from './group/document.ts'
 import { topicIdOf } from './group/token.ts'
+import { GroupGone } from './loaded-facts.ts'
 import { type Namespace, parsed } from './namespace.ts'
 import { topicKey } from './nats/names.ts'
-import { GroupGone, type Steward } from './steward.ts'
+import type { Steward } from './steward.ts'
 import { allGroups, subscriptionOf } from './subscriptions.ts'
 import { recordOf, type TopicDocument } from './topic-document.ts'
 import type { TopicStore } from './topic-store.ts'
@@ -93,7 +94,7 @@ async function report(
   const key = topicKey(topic)
   const subject = ns.names.consumers(key, id, instance)
   if (group === null && consumers.length === 0) {
-    await ns.client.store([tombstone(subject)])
+    await ns.client.storeSurely([tombstone(subject)])
     return
   }
   const now = ns.clock.now()
@@ -109,16 +110,13 @@ async function report(
     })),
   }
   const ttl = Math.max(1, Math.ceil(timeoutMs / 1_000) + 1)
-  await ns.client.store([{ subject, data: Buffer.from(JSON.stringify(value)), ttl }])
+  await ns.client.storeSurely([{ subject, data: Buffer.from(JSON.stringify(value)), ttl }])
 }
 
 /** Reports of processes with a heartbeat within the timeout. */
 export async function reportsOf(ns: Namespace, topic: TopicDocument, group: GroupDocument): Promise<Report[]> {
   const key = topicKey(topic)
-  const stored = await ns.client.batch(ns.names.groupStream(key), {
-    multi_last: [ns.names.consumers(key, group.id, '*')],
-    batch: 1_000,
-  })
+  const stored = await ns.client.lasts(ns.names.groupStream(key), ns.names.consumers(key, group.id, '*'))
   const oldest = ns.clock.now() - group.heartbeat.timeoutMs
   return stored.flatMap(each => parsed<Report>(each)?.value ?? []).filter(({ reportedAt }) => reportedAt >= oldest)
 }

@@ -14,7 +14,7 @@ import {
   type TopicRecord,
   type TopicStatsRecord,
 } from 'tidemark/store'
-import { allRetries, unsettled } from './claims.ts'
+import { firstRetries, unsettled } from './claims.ts'
 import { removable } from './clean-up.ts'
 import { describeGroup } from './descriptions.ts'
 import { endOf, idOf } from './entry.ts'
@@ -224,7 +224,7 @@ async function marksOf(
   const held = await Promise.all(
     leases.slice(0, most).map(async ({ lease }) => ({ lease, open: await unsettled(ns, topic, group, lease) })),
   )
-  const retries = group.retries.length + group.pages.length === 0 ? [] : await allRetries(ns, topic, group)
+  const retries = await firstRetries(ns, topic, group, { after: low - 1, limit: most })
   const dead = group.letters === 0 ? [] : await letters.list(record, { group: group.group, limit: MOST_LETTERS_SEEN })
   const isShown = (id: number): boolean => id >= low && id <= high
   return {
@@ -260,8 +260,8 @@ async function stateOf(
   id: number,
 ): Promise<MessageStateRecord> {
   const of = { group: group.group, status: group.status, ...NOTHING_HELD }
-  const retry = (await allRetries(ns, topic, group)).find(each => each.id === id)
-  if (retry !== undefined) return { ...of, state: 'retry', until: retry.due, attempt: retry.attempts + 1 }
+  const [retry] = await firstRetries(ns, topic, group, { after: id - 1, limit: 1 })
+  if (retry?.id === id) return { ...of, state: 'retry', until: retry.due, attempt: retry.attempts + 1 }
   for (const { lease } of liveLeases(group)) {
     const held = (await unsettled(ns, topic, group, lease)).find(each => each.id === id)
     if (held === undefined) continue

@@ -67,10 +67,7 @@ export function jetStreamJobs(ns: Namespace): Jobs {
     },
     list: async () => {
       await ns.assertThere()
-      const stored = await client.batch(names.namespaceStream(), {
-        multi_last: [names.inNamespace('j.*')],
-        batch: 1_000,
-      })
+      const stored = await client.lasts(names.namespaceStream(), names.inNamespace('j.*'))
       const jobs = stored.flatMap(each => parsed<JobDocument>(each)?.value ?? [])
       return jobs.toSorted((a, b) => (a.name < b.name ? -1 : 1)).map(job => recordOf(job, clock.now()))
     },

@@ -5,9 +5,10 @@ import { placeOf, seqOf } from './entry.ts'
 import type { ClaimedLease, ClaimOp } from './group/claim.ts'
 import { idsOf } from './group/segments.ts'
 import { parseToken, topicIdOf } from './group/token.ts'
+import { GroupGone, type GroupRef } from './loaded-facts.ts'
 import type { LogReader } from './log-reader.ts'
 import type { Namespace } from './namespace.ts'
-import { GroupGone, type GroupRef, type Steward } from './steward.ts'
+import type { Steward } from './steward.ts'
 import type { TopicStore } from './topic-store.ts'
 
 /** Nacks of one change: a commit has room for a limited number of dead letters. */

@@ -15,11 +15,17 @@ type Meta = {
 /** A dead letter: its description as JSON, and the message as an entry of one record. */
 export type Letter = Meta & { readonly salt: number; readonly message: RawMessage }
 
-export function encodeLetter(message: RawMessage, meta: Omit<Meta, 'id' | 'createdAt'>): Buffer {
-  const about = Buffer.from(JSON.stringify({ ...meta, id: message.id, createdAt: message.createdAt }))
-  const length = Buffer.allocUnsafe(4)
-  length.writeUInt32LE(about.length)
-  return Buffer.concat([length, about, encodeEntry([encodeRecord(message, false)], false, message.salt)])
+/** If the server takes no more than `maxBytes`, the oldest failed attempts are left out. */
+export function encodeLetter(message: RawMessage, meta: Omit<Meta, 'id' | 'createdAt'>, maxBytes: number): Buffer {
+  const body = encodeEntry([encodeRecord(message, false)], false, message.salt)
+  for (let from = 0; ; from++) {
+    const history = meta.history.slice(from)
+    const about = Buffer.from(JSON.stringify({ ...meta, history, id: message.id, createdAt: message.createdAt }))
+    if (4 + about.length + body.length > maxBytes && history.length > 0) continue
+    const length = Buffer.allocUnsafe(4)
+    length.writeUInt32LE(about.length)
+    return Buffer.concat([length, about, body])
+  }
 }
 
 export function decodeLetter(data: Uint8Array): Letter {

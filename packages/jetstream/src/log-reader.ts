@@ -70,8 +70,12 @@ export class LogReader {
     return count >= messages ? found : undefined
   }
 
-  /** Entries from a sequence on with so many messages, or all there are. */
-  async from(seq: number, messages: number): Promise<Entry[]> {
+  /**
+   * Entries from a sequence on with so many messages, or all there are. Up to `until`, and to what this process has
+   * published, none is missing because a replica lags behind.
+   */
+  async from(seq: number, messages: number, until = 0): Promise<Entry[]> {
+    const present = Math.max(until, this.#published)
     const found: Entry[] = []
     let next = Math.max(1, seq)
     let count = 0
@@ -85,21 +89,33 @@ export class LogReader {
         next = entry.seq + 1
       }
       if (page.length > 0) continue
-      const pauseMs = next <= this.#published ? LAG_PAUSES_MS[lag++] : undefined
-      if (pauseMs === undefined) break
-      await pause(pauseMs)
+      if (next > present) break
+      const pauseMs = LAG_PAUSES_MS[lag++]
+      if (pauseMs !== undefined) {
+        await pause(pauseMs)
+        continue
+      }
+      const entry = await this.#fromLeader(next)
+      if (entry === undefined) break
+      found.push(entry)
+      count += entry.count
+      next = entry.seq + 1
     }
     return found
   }
 
-  /** Walks through the log in steps, without keeping what it reads. */
+  /**
+   * Walks through the log in steps, without keeping what it reads. A replica may lag behind: that there is no more is
+   * believed from the leader.
+   */
   async *walk(seq: number): AsyncGenerator<Entry> {
     let next = Math.max(1, seq)
     for (;;) {
       const page = await this.#request({ seq: next }, MOST_ENTRIES)
       yield* page
-      const last = page.at(-1)
+      const last = page.at(-1) ?? (await this.#fromLeader(next))
       if (last === undefined) return
+      if (page.length === 0) yield last
       next = last.seq + 1
     }
   }
@@ -110,17 +126,36 @@ export class LogReader {
       for await (const entry of this.walk(1)) if (entry.count > 0 && entry.at >= time) return entry
       return undefined
     }
-    const page = await this.#request({ start_time: new Date(Math.max(0, time)).toISOString() }, 16)
+    const page = await this.#since(time)
+    if (page === null) return undefined
     const first = page.find(entry => entry.count > 0)
-    if (first !== undefined || page.length === 0) return first
-    for await (const entry of this.walk((page.at(-1)?.seq ?? 0) + 1)) if (entry.count > 0) return entry
+    if (first !== undefined) return first
+    for await (const entry of this.walk((page.at(-1)?.seq ?? 0) + 1)) {
+      if (entry.count > 0 && entry.at >= time) return entry
+    }
     return undefined
+  }
+
+  /** null: the leader has no entry that is as young. Empty: every replica that was asked lags behind. */
+  async #since(time: number): Promise<Entry[] | null> {
+    const start_time = new Date(Math.max(0, time)).toISOString()
+    for (let lag = 0; ; lag++) {
+      const page = await this.#request({ start_time }, 16)
+      const pauseMs = LAG_PAUSES_MS[lag]
+      if (page.length > 0 || pauseMs === undefined) return page
+      const last = await this.#client.last(this.#stream, this.#subject)
+      if (last === null || last.at < time) return null
+      await pause(pauseMs)
+    }
   }
 
   async entry(seq: number): Promise<Entry | undefined> {
     const known = this.#find(seq)
     if (known !== undefined) return known
-    const stored = await this.#client.at(this.#stream, seq)
+    const query = { seq, next_by_subj: this.#subject, batch: 1 }
+    const [direct] = await this.#client.batch(this.#stream, query)
+    // A replica may lag behind: that there is none is believed from the leader.
+    const stored = direct?.seq === seq ? direct : await this.#client.at(this.#stream, seq)
     if (stored === null || stored.subject !== this.#subject) return undefined
     const entry = this.#toEntry(stored)
     this.#single.set(seq, entry)
@@ -154,6 +189,11 @@ export class LogReader {
     const at = lowerBound(this.#window, seq)
     const entry = this.#window[at]
     return entry?.seq === seq ? entry : this.#single.get(seq)
+  }
+
+  async #fromLeader(seq: number): Promise<Entry | undefined> {
+    const stored = await this.#client.next(this.#stream, this.#subject, seq)
+    return stored === null ? undefined : this.#toEntry(stored)
   }
 
   #cachedFrom(seq: number): Entry[] {

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { NamespaceGoneError } from 'tidemark'
+import { DatabaseError, NamespaceGoneError } from 'tidemark'
 import { type Logger, NamespaceGuard, type TopicRecord } from 'tidemark/store'
 import { Clock } from './clock.ts'
 import { LogReader } from './log-reader.ts'
@@ -54,6 +54,7 @@ export class Namespace {
 
   /** Creates the namespace if there is none. */
   static async open(client: Client, settings: NamespaceSettings): Promise<Namespace> {
+    requireRoom(client)
     const namespace = new Namespace(client, settings)
     const { names, replicas, logger } = namespace
     const stream = settingsOfNamespace(names, replicas)
@@ -65,7 +66,7 @@ export class Namespace {
       nextTopic: 1,
       createdAt: Date.now(),
     }
-    await client.storeAgain(written(names.namespaceDocument(), made, 0)).catch(error => {
+    await client.storeSurely([written(names.namespaceDocument(), made, 0)], true).catch(error => {
       if (!(error instanceof Conflict)) throw error
     })
     namespace.#incarnation = (await namespace.#document())?.value.incarnation ?? 0
@@ -114,6 +115,15 @@ export class Namespace {
   async #document(): Promise<Revision<NamespaceDocument> | null> {
     return parsed(await this.client.last(this.names.namespaceStream(), this.names.namespaceDocument()))
   }
+}
+
+/** The default of the servers. Documents and pages of retries take up to half of it. */
+const LEAST_PAYLOAD = 1024 * 1024
+
+function requireRoom({ maxPayload, where }: Client): void {
+  if (maxPayload >= LEAST_PAYLOAD) return
+  const what = `The NATS server at ${where} takes messages of ${maxPayload} bytes; Tidemark needs ${LEAST_PAYLOAD}`
+  throw new DatabaseError(`${what}. Raise max_payload in the configuration of every server`)
 }
 
 /** null if there is none, or a tombstone. */

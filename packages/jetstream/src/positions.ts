@@ -15,8 +15,13 @@ export async function positionAt(ns: Namespace, topic: TopicDocument, from: Star
   if (from === 'now') return await presentPosition(ns, topic)
   const reader = ns.reader(topic)
   if (typeof from === 'object' && 'timestamp' in from) {
+    const at = (entry: Entry): Position => before(Math.max(idOf(entry.seq, 0), topic.gone))
     const entry = await reader.since(from.timestamp)
-    return entry === undefined ? await presentPosition(ns, topic) : before(Math.max(idOf(entry.seq, 0), topic.gone))
+    if (entry !== undefined) return at(entry)
+    const present = await presentPosition(ns, topic)
+    // One may have been published meanwhile, before the empty entry.
+    const late = from.timestamp > ns.clock.now() ? undefined : await reader.since(from.timestamp)
+    return late === undefined ? present : at(late)
   }
   const id = await findId(ns, topic, from.messageId)
   if (id === undefined || id < topic.gone) throw new MessageNotFoundError(topic.name, from.messageId)
@@ -36,7 +41,7 @@ export const before = (id: number): Position => {
 async function presentPosition(ns: Namespace, topic: Pick<TopicDocument, 'id' | 'uid'>): Promise<Position> {
   const key = topicKey(topic)
   const data = encodeEntry([], true, random52())
-  const { seq } = await ns.client.store([{ subject: ns.names.entries(key), data, headers: { 'Tm-N': '0' } }])
+  const seq = await ns.client.storeSurely([{ subject: ns.names.entries(key), data, headers: { 'Tm-N': '0' } }])
   ns.reader(topic).published(seq)
   return { cursor: endOf(seq), lastId: (await lastMessageId(ns, topic, seq)) ?? 0 }
 }

@@ -16,12 +16,14 @@ import {
   idOf,
   isPlainMessage,
   MOST_RECORDS,
+  placeOf,
+  seqOf,
 } from './entry.ts'
 import { isLive } from './group/document.ts'
 import { markerData, markerHash, readMarker } from './markers.ts'
 import type { Namespace } from './namespace.ts'
 import { MOST_WRITES, pause, type Write } from './nats/client.ts'
-import { BatchDropped, Conflict, NoAnswer, StreamGone } from './nats/errors.ts'
+import { BatchDropped, Conflict, NoAnswer, StreamGone, unreachable } from './nats/errors.ts'
 import { topicKey } from './nats/names.ts'
 import { findDerived } from './positions.ts'
 import { random52 } from './random.ts'
@@ -45,31 +47,58 @@ export async function publish(
   const salt = random52()
   const nonce = randomBytes(12).toString('hex')
   const until = performance.now() + GIVE_UP_MS
-  let sent = false
-  for (let attempt = 0; ; attempt++) {
-    const plan = await planOf(ns, topic, messages, salt)
-    const planned = toWrites(ns, topic, plan, salt, nonce)
-    if (planned.writes.length === 0) return resultsOf(plan, 0, planned, salt)
+  /** Batches of unknown outcome. */
+  const unknown: Attempt[] = []
+  for (let tries = 0; ; tries++) {
+    let sent: Attempt | null = null
     try {
+      const stored = unknown.length === 0 ? null : await storedOf(ns, topic, nonce, unknown)
+      if (stored !== null) return resultsOf(stored, salt)
+      const plan = await planOf(ns, topic, messages)
+      const planned = toWrites(ns, topic, plan, { salt, nonce, number: unknown.length })
+      if (planned.writes.length === 0) return resultsOf({ plan, planned, seq: 0 }, salt)
+      sent = { plan, planned }
       const { seq } = await ns.client.store(planned.writes, planned.writes.length === 1 ? nonce : undefined)
       ns.reader(topic).published(seq)
       ns.client.tell(ns.names.hint(topic.id), '')
-      return resultsOf(plan, seq, planned, salt)
+      return resultsOf({ plan, planned, seq }, salt)
     } catch (error) {
-      if (error instanceof Conflict) {
-        // Another publisher stored one of the ids first, or this batch was stored when its answer was lost.
-        const own = sent ? await readMarker(ns, topic, nonce) : null
-        if (own !== null) return resultsOf(plan, own.seq + planned.writes.length - 1, planned, salt)
-        continue
+      // Another publisher has stored one of the ids first, or this batch was stored when its answer was lost.
+      if (error instanceof Conflict) continue
+      const isUnreachable = error instanceof DatabaseUnreachableError && unknown.length > 0
+      if (!(error instanceof NoAnswer || error instanceof BatchDropped || isUnreachable)) {
+        throw await goneError(ns, topic, error)
       }
-      if (!(error instanceof NoAnswer || error instanceof BatchDropped)) throw await goneError(ns, topic, error)
-      if (error instanceof NoAnswer) await assertTopic(topics, topic, attempt)
-      sent ||= error instanceof NoAnswer
-      if (performance.now() > until) throw OutcomeUnknownError.afterLostConnection(ns.location, error)
+      if (error instanceof NoAnswer && sent !== null) {
+        unknown.push(sent)
+        await assertTopic(topics, topic, tries)
+      }
+      if (performance.now() > until) throw outcomeOf(ns, unknown, error)
       await pause(20 + Math.random() * 50)
     }
   }
 }
+
+type Attempt = { readonly plan: readonly Planned[]; readonly planned: Writes }
+
+/** The batch that was stored although its answer was lost, if one was. */
+async function storedOf(
+  ns: Namespace,
+  topic: TopicRecord,
+  nonce: string,
+  unknown: readonly Attempt[],
+): Promise<(Attempt & { readonly seq: number }) | null> {
+  const own = await readMarker(ns, topic, nonce)
+  if (own === null) return null
+  const attempt = unknown[placeOf(own.id)]
+  if (attempt === undefined) return null
+  ns.reader(topic).published(seqOf(own.id))
+  return { ...attempt, seq: seqOf(own.id) }
+}
+
+/** Nothing was stored if the server has refused every batch. */
+const outcomeOf = (ns: Namespace, unknown: readonly Attempt[], error: unknown): Error =>
+  unknown.length === 0 ? unreachable(ns.location, error) : OutcomeUnknownError.afterLostConnection(ns.location, error)
 
 /** Each message, with the id under which it was stored before. */
 type Planned = {
@@ -81,12 +110,7 @@ type Planned = {
   readonly expected: number
 }
 
-async function planOf(
-  ns: Namespace,
-  topic: TopicRecord,
-  messages: readonly OutgoingMessage[],
-  _salt: number,
-): Promise<Planned[]> {
+async function planOf(ns: Namespace, topic: TopicRecord, messages: readonly OutgoingMessage[]): Promise<Planned[]> {
   const first = new Map<string, Planned>()
   const window = topic.config.dedupeWindowMs
   const oldest = window === null ? 0 : ns.clock.now() - window
@@ -121,7 +145,14 @@ type Writes = {
   readonly places: ReadonlyMap<Planned, { readonly fromEnd: number; readonly place: number }>
 }
 
-function toWrites(ns: Namespace, topic: TopicRecord, plan: readonly Planned[], salt: number, nonce: string): Writes {
+type Sent = {
+  readonly salt: number
+  readonly nonce: string
+  /** Number of batches of unknown outcome before it. */
+  readonly number: number
+}
+
+function toWrites(ns: Namespace, topic: TopicRecord, plan: readonly Planned[], { salt, nonce, number }: Sent): Writes {
   const key = topicKey(topic)
   const fresh = plan.filter(({ duplicateOf }) => duplicateOf === null)
   const limit = ns.client.maxPayload - RESERVED_BYTES
@@ -140,7 +171,7 @@ function toWrites(ns: Namespace, topic: TopicRecord, plan: readonly Planned[], s
   const total = entries.length + marked.length + (hasNonce ? 1 : 0)
   if (total > MOST_WRITES) throw tooMany(topic, plan.length)
   const head: Write[] = hasNonce
-    ? [marker(ns.names.marker(key, nonce), { distance: total - 1, place: 0 }, 0, NONCE_SECONDS)]
+    ? [marker(ns.names.marker(key, nonce), { distance: total - 1, place: number }, 0, NONCE_SECONDS)]
     : []
   const markers = marked.map((each, index) => {
     const { fromEnd = 0, place = 0 } = places.get(each) ?? {}
@@ -190,7 +221,10 @@ function split(topic: TopicRecord, fresh: readonly Planned[], limit: number): En
   return entries
 }
 
-function resultsOf(plan: readonly Planned[], seq: number, { places }: Writes, salt: number): PublishedMessage[] {
+function resultsOf(
+  { plan, planned: { places }, seq }: Attempt & { readonly seq: number },
+  salt: number,
+): PublishedMessage[] {
   const idOfNew = (each: Planned): number => {
     const { fromEnd = 0, place = 0 } = places.get(each) ?? {}
     return idOf(seq - fromEnd, place)

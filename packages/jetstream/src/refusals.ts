@@ -1,6 +1,6 @@
 import { InvalidTransitionError, SubscriptionGoneError } from 'tidemark'
 import type { SubscriptionStatus, TopicRecord } from 'tidemark/store'
-import { GroupGone } from './steward.ts'
+import { GroupGone } from './loaded-facts.ts'
 
 type Named = { readonly group: string }
 

@@ -10,14 +10,13 @@
  */
 import { randomBytes } from 'node:crypto'
 import { errors, type Msg, type Subscription } from '@nats-io/transport-node'
-import { ClosedError, DatabaseError, TidemarkError } from 'tidemark'
-import type { RawMessage } from 'tidemark/store'
-import type { Entry } from './entry.ts'
+import { ClosedError } from 'tidemark'
 import { apply, lettersOf, type Op, type Results } from './group/apply.ts'
 import { Draft } from './group/change.ts'
-import type { GroupDocument, Retry } from './group/document.ts'
-import { nextSeq } from './group/document.ts'
-import { type Facts, Missing } from './group/facts.ts'
+import type { ClaimOp } from './group/claim.ts'
+import type { GroupDocument } from './group/document.ts'
+import { Missing } from './group/facts.ts'
+import { GroupGone, type GroupRef, LoadedFacts, PageMissing } from './loaded-facts.ts'
 import { assertLog } from './missing-stream.ts'
 import { type Namespace, parsed, type Revision, written } from './namespace.ts'
 import { MOST_WRITES, pause } from './nats/client.ts'
@@ -25,15 +24,9 @@ import { BatchDropped, Conflict, NoAnswer, StreamGone, unreachable } from './nat
 import { type TopicKey, topicKey } from './nats/names.ts'
 import type { TopicDocument } from './topic-document.ts'
 
-/** A group of a topic. */
-export type GroupRef = { readonly topic: { readonly id: number; readonly uid: number }; readonly id: number }
-
-/** The group, its topic, or its incarnation no longer exists. */
-export class GroupGone extends Error {}
-
 const MOST_OPS = 64
-/** A claim of the steward's own process waits this long for those of others that were woken by the same message. */
-const TURN_MS = 2
+/** A claim of the steward's own process waits this long for those of competitors that were woken by the same message. */
+const TURN_MS = 4
 /** Others compete if one of them has claimed this lately. */
 const COMPETE_MS = 5_000
 const ASK_MS = 2_000
@@ -42,11 +35,18 @@ const ASKS_UNHEARD = 4
 const DISTRUST_MS = 2_000
 const GIVE_UP_MS = 30_000
 const COMMITS_NAMED = 32
+/** A leader that was replaced may answer for a while. */
+const MOST_OLD_READS = 8
 
 type Waiting = {
   readonly op: Op
   readonly resolve: (result: unknown) => void
   readonly reject: (error: unknown) => void
+}
+
+type Known = Revision<GroupDocument> & {
+  /** When it was read or written, by the clock of this process. */
+  readonly since: number
 }
 
 type Queue = {
@@ -55,13 +55,15 @@ type Queue = {
   readonly waiting: Waiting[]
   isRunning: boolean
   /** The document as this process last read or wrote it. */
-  state: Revision<GroupDocument> | null
+  state: Known | null
+  /** The last document that this process has read or written, and when it did so first. */
+  seen: { readonly seq: number; readonly since: number }
   /** undefined: unknown. */
   steward: string | null | undefined
   subscription: Subscription | null
-  /** When another process last claimed. */
-  othersAt: number
-  /** Number of the last claim that each process was served. */
+  /** When each consumer of each process last claimed here. */
+  readonly claimedAt: Map<string, number>
+  /** Number of the last claim that each consumer of each process was served. */
   readonly served: Map<string, number>
 }
 
@@ -101,14 +103,15 @@ export class Steward {
       const { steward } = queue
       try {
         if (this.#isMine(steward)) {
-          // Else the steward's own consumers would get every message of a live stream.
-          if (op.kind === 'claim' && performance.now() - queue.othersAt < COMPETE_MS) await pause(TURN_MS)
+          // Else the one that wakes first would get every message of a live stream.
+          if (noteClaim(queue, op)) await pause(TURN_MS)
           return (await this.#locally(queue, op)) as Results[K]
         }
         return (await this.#ask(queue, steward ?? '', op)) as Results[K]
       } catch (error) {
         if (error instanceof Moved) {
           queue.steward = undefined
+          await pause(Math.random() * 10)
           continue
         }
         if (!isUnheard(error)) throw error
@@ -154,9 +157,10 @@ export class Steward {
         waiting: [],
         isRunning: false,
         state: null,
+        seen: { seq: 0, since: 0 },
         steward: undefined,
         subscription: null,
-        othersAt: Number.NEGATIVE_INFINITY,
+        claimedAt: new Map(),
         served: new Map(),
       }
       this.#queues.set(name, queue)
@@ -178,6 +182,8 @@ export class Steward {
     const answer = (await this.#ns.client.ask(subject, op, ASK_MS)) as Answer
     if ('ok' in answer) return answer.ok
     if (answer.gone) throw new GroupGone()
+    // What fails there is tried here: its error is the caller's.
+    if (answer.failed) this.#distrust(steward)
     throw new Moved()
   }
 
@@ -231,8 +237,19 @@ export class Steward {
         this.#leave(queue)
         throw new Moved()
       }
-      const facts = new LoadedFacts(this.#ns, queue, Math.max(clock.now(), base.value.at))
-      const applied = await this.#apply(base.value, ops, facts, queue.key)
+      // A leader whose clock was ahead has left a time in the future: from there it goes on at the usual pace.
+      const now = Math.max(clock.now(), Math.round(base.value.at + performance.now() - base.since))
+      const facts = new LoadedFacts(this.#ns, queue, { now, revision: base.seq })
+      const applied = await this.#apply(base.value, ops, facts, queue.key).catch(error => {
+        // Another process has dropped the page, and the document that names it is an old one.
+        if (!(error instanceof PageMissing) || (!isKnown && attempt > MOST_OLD_READS)) throw error
+        return null
+      })
+      if (applied === null) {
+        queue.state = null
+        await pause(attempt * 10)
+        continue
+      }
       const { draft } = applied
       if (!draft.isChanged) {
         // That there is nothing to do is not believed of a document that another process may have replaced.
@@ -261,7 +278,8 @@ export class Steward {
           ...writes,
           written(names.group(queue.key, queue.ref.id), document, base.seq),
         ])
-        queue.state = { value: document, seq, at: facts.now }
+        queue.seen = { seq, since: performance.now() }
+        queue.state = { value: document, at: facts.now, ...queue.seen }
         queue.steward = document.steward ?? undefined
         return applied.results
       } catch (error) {
@@ -297,7 +315,7 @@ export class Steward {
     }
   }
 
-  async #read(queue: Queue): Promise<Revision<GroupDocument>> {
+  async #read(queue: Queue): Promise<Known> {
     const { client, names } = this.#ns
     const subject = names.group(queue.key, queue.ref.id)
     const stored = await client.last(names.groupStream(queue.key), subject).catch(async error => {
@@ -306,9 +324,35 @@ export class Steward {
       return null
     })
     const found = parsed<GroupDocument>(stored)
-    if (found === null) throw new GroupGone()
-    queue.state = found
-    return found
+    if (found === null) {
+      await this.#assertGone(queue)
+      return await this.#read(queue)
+    }
+    // Read again, the same document is not younger.
+    if (queue.seen.seq !== found.seq) queue.seen = { seq: found.seq, since: performance.now() }
+    queue.state = { ...found, since: queue.seen.since }
+    return queue.state
+  }
+
+  /**
+   * Throws if the group is gone. A leader that was replaced may not know a group that its successor has created: only
+   * a compare-and-set of the topic shows that what the topic says is the present.
+   */
+  async #assertGone({ ref, key }: Queue): Promise<void> {
+    const { client, names } = this.#ns
+    for (;;) {
+      const topic = parsed<TopicDocument>(await client.last(names.groupStream(key), names.topic(key)).catch(isGone))
+      if (topic === null) throw new GroupGone()
+      try {
+        await client.store([written(names.topic(key), topic.value, topic.seq)])
+      } catch (error) {
+        if (!(error instanceof Conflict || error instanceof NoAnswer)) throw error
+        await pause(Math.random() * 20)
+        continue
+      }
+      if (topic.value.groups[ref.id] === undefined) throw new GroupGone()
+      return
+    }
   }
 
   /** Listens before it writes its name into the document. */
@@ -327,12 +371,12 @@ export class Steward {
       if (this.#isClosing || queue.subscription === null) answer = { moved: true }
       else {
         const op = JSON.parse(message.string()) as Op
-        if (op.kind === 'claim') queue.othersAt = performance.now()
+        noteClaim(queue, op)
         answer = { ok: (await this.#locally(queue, op)) ?? null }
       }
     } catch (error) {
-      answer = error instanceof GroupGone ? { gone: true } : { moved: true }
-      if (error instanceof TidemarkError) queue.state = null
+      queue.state = null
+      answer = error instanceof GroupGone ? { gone: true } : error instanceof Moved ? { moved: true } : { failed: true }
     }
     if (!this.#ns.client.isClosed) message.respond(JSON.stringify(answer))
   }
@@ -345,111 +389,39 @@ export class Steward {
   }
 }
 
-/** Competing claims: the process that was served last comes last. */
+/** Whether other consumers compete with this one. */
+function noteClaim({ claimedAt }: Queue, op: Op): boolean {
+  if (op.kind !== 'claim') return false
+  const own = claimerOf(op)
+  const now = performance.now()
+  claimedAt.set(own, now)
+  for (const [claimer, at] of claimedAt) if (now - at > COMPETE_MS) claimedAt.delete(claimer)
+  return claimedAt.size > 1
+}
+
+/** Competing claims: the consumer that was served last comes last. */
 function inTurn({ served }: Queue, batch: readonly Waiting[]): Waiting[] {
-  const turnOf = ({ op }: Waiting): number => (op.kind === 'claim' ? (served.get(op.process) ?? 0) : -1)
+  const turnOf = ({ op }: Waiting): number => (op.kind === 'claim' ? (served.get(claimerOf(op)) ?? 0) : -1)
   return batch.toSorted((a, b) => turnOf(a) - turnOf(b))
 }
 
 function noteServed({ served }: Queue, op: Op, result: unknown): void {
   if (op.kind !== 'claim' || (result as Results['claim']).lease === null) return
-  served.set(op.process, Math.max(0, ...served.values()) + 1)
+  served.set(claimerOf(op), Math.max(0, ...served.values()) + 1)
 }
 
-type Answer = { readonly ok: unknown } | { readonly moved?: true; readonly gone?: true }
+const claimerOf = ({ process, consumer }: ClaimOp): string => `${process}/${consumer}`
+
+type Answer = { readonly ok: unknown } | { readonly moved?: true; readonly gone?: true; readonly failed?: true }
 
 class Moved extends Error {}
+
+const isGone = (error: unknown): null => {
+  if (error instanceof StreamGone) return null
+  throw error
+}
 
 const isUnheard = (error: unknown): boolean =>
   error instanceof errors.TimeoutError ||
   error instanceof errors.NoRespondersError ||
   (error instanceof errors.RequestError && error.isNoResponders())
-
-/** What the changes of one commit have asked for so far. */
-class LoadedFacts implements Facts {
-  readonly now: number
-  topicSeq = 0
-  readonly #ns: Namespace
-  readonly #queue: Queue
-  #topic: TopicDocument | undefined
-  #lastSeq: number | undefined
-  readonly #entries = new Map<string, readonly Entry[]>()
-  readonly #pages = new Map<number, readonly Retry[]>()
-  readonly #messages = new Map<number, RawMessage | undefined>()
-
-  constructor(ns: Namespace, queue: Queue, now: number) {
-    this.#ns = ns
-    this.#queue = queue
-    this.now = now
-  }
-
-  topic(): TopicDocument {
-    if (this.#topic !== undefined) return this.#topic
-    throw new Missing(async () => {
-      const { client, names } = this.#ns
-      const { key } = this.#queue
-      const found = parsed<TopicDocument>(await client.last(names.groupStream(key), names.topic(key)))
-      if (found === null) throw new GroupGone()
-      this.#topic = found.value
-      this.topicSeq = found.seq
-    })
-  }
-
-  entriesAfter(id: number, messages: number): readonly Entry[] {
-    const reader = this.#ns.reader(this.#queue.ref.topic)
-    const seq = nextSeq(id)
-    const wanted = messages + (id % 1024) + 1
-    const known = `${seq}/${wanted}`
-    const found = this.#entries.get(known) ?? reader.peek(seq, wanted)
-    if (found !== undefined) return found
-    throw new Missing(async () => {
-      this.#entries.set(known, await reader.from(seq, wanted).catch(gone))
-    })
-  }
-
-  message(id: number): RawMessage | undefined {
-    this.load([id])
-    return this.#messages.get(id)
-  }
-
-  load(ids: readonly number[]): void {
-    const reader = this.#ns.reader(this.#queue.ref.topic)
-    const missing = ids.filter(id => !this.#messages.has(id))
-    if (missing.length === 0) return
-    throw new Missing(async () => {
-      const found = await reader.messages(missing).catch(gone)
-      for (const [place, id] of missing.entries()) this.#messages.set(id, found[place])
-    })
-  }
-
-  get knownSeq(): number {
-    return this.#ns.reader(this.#queue.ref.topic).knownSeq
-  }
-
-  lastSeq(): number {
-    if (this.#lastSeq !== undefined) return this.#lastSeq
-    throw new Missing(async () => {
-      const { client, names } = this.#ns
-      const { state } = await client.info(names.logStream(this.#queue.key)).catch(gone)
-      this.#lastSeq = state.last_seq
-      this.#ns.reader(this.#queue.ref.topic).knows(state.last_seq)
-    })
-  }
-
-  page(page: number): readonly Retry[] {
-    const found = this.#pages.get(page)
-    if (found !== undefined) return found
-    throw new Missing(async () => {
-      const { client, names } = this.#ns
-      const { key, ref } = this.#queue
-      const stored = parsed<Retry[]>(await client.last(names.groupStream(key), names.page(key, ref.id, page)))
-      // Never taken for empty: that would lose its messages.
-      if (stored === null) throw new DatabaseError(`Retry page ${page} of ${names.group(key, ref.id)} is missing`)
-      this.#pages.set(page, stored.value)
-    })
-  }
-}
-
-function gone(error: unknown): never {
-  throw error instanceof StreamGone ? new GroupGone() : error
-}

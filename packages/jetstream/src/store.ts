@@ -27,14 +27,19 @@ export async function openJetStream({ address, timeoutMs, ...settings }: JetStre
   const client = await Client.connect(address, { timeoutMs, name: `tidemark ${settings.namespace}` })
   try {
     await client.account()
-    return assemble(await Namespace.open(client, settings))
+    return partsOf(await Namespace.open(client, settings)).store
   } catch (error) {
     await client.close()
     throw error
   }
 }
 
-function assemble(ns: Namespace): Store {
+/** The store of a namespace, and what it is made of. */
+export function partsOf(ns: Namespace): {
+  readonly store: Store
+  readonly topics: TopicStore
+  readonly steward: Steward
+} {
   const { client, names } = ns
   const topics = new TopicStore(ns)
   const steward = new Steward(ns)
@@ -46,7 +51,7 @@ function assemble(ns: Namespace): Store {
     await Promise.race([steward.close(), new Promise(resolve => setTimeout(resolve, withinMs).unref())])
     await client.close()
   }
-  return {
+  const store: Store = {
     capabilities: { persistent: true },
     location: ns.location,
     topics: jetStreamTopics(ns, topics),
@@ -79,4 +84,5 @@ function assemble(ns: Namespace): Store {
     },
     close,
   }
+  return { store, topics, steward }
 }

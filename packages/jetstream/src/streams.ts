@@ -7,7 +7,7 @@ type NamedStream = { readonly settings: StreamSettings; readonly topic: string |
 
 /** Every stream that an existing namespace must have. */
 export async function namespaceStreams(client: Client, names: Names): Promise<NamedStream[]> {
-  const stored = await client.batch(names.namespaceStream(), { multi_last: [names.inNamespace('t.*')], batch: 1_000 })
+  const stored = await client.lasts(names.namespaceStream(), names.inNamespace('t.*'))
   const topics = stored.flatMap(
     each => parsed<{ id: number; uid: number; name: string; deleting?: boolean }>(each)?.value ?? [],
   )

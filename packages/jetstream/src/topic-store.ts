@@ -14,6 +14,11 @@ import type { TopicDocument } from './topic-document.ts'
 type TopicName = Pick<TopicRecord, 'id' | 'uid' | 'name'> & { readonly deleting?: boolean }
 type TopicRef = Pick<TopicRecord, 'id' | 'uid' | 'name'>
 
+/** A topic to store, or nothing to do. */
+type Decided<T> =
+  | { readonly topic: TopicDocument; readonly writes?: readonly Write[]; readonly result: T }
+  | { readonly result: T }
+
 /** How long a topic that was read may be used where it only decides when something is noticed. */
 const FRESH_MS = 1_000
 const EXAMINE_EVERY_MS = 60_000
@@ -69,9 +74,7 @@ export class TopicStore {
   async list(): Promise<Revision<TopicDocument>[]> {
     const { client, names } = this.#ns
     await this.#ns.assertThere()
-    const stored = await this.#there(() =>
-      client.batch(names.namespaceStream(), { multi_last: [names.inNamespace('t.*')], batch: 1_000 }),
-    )
+    const stored = await this.#there(() => client.lasts(names.namespaceStream(), names.inNamespace('t.*')))
     const named = stored.flatMap(each => parsed<TopicName>(each)?.value ?? []).filter(({ deleting }) => !deleting)
     const topics = await Promise.all(named.map(each => this.#read(each)))
     return topics.filter(each => each !== undefined).toSorted((a, b) => (a.value.name < b.value.name ? -1 : 1))
@@ -96,18 +99,15 @@ export class TopicStore {
     this.#known.delete(id)
   }
 
-  /** Compare-and-set of the topic, with other messages of its stream in the same batch. null: nothing to do. */
+  /** Compare-and-set of the topic, with other messages of its stream in the same batch. */
   async change<T>(
     record: TopicRef,
-    decide: (
-      topic: TopicDocument,
-    ) => Promise<
-      { readonly topic: TopicDocument; readonly writes?: readonly Write[]; readonly result: T } | { readonly result: T }
-    >,
+    decide: (topic: TopicDocument, seq: number) => Promise<Decided<T> | 'changed'>,
   ): Promise<T> {
     for (;;) {
       const current = await this.read(record)
-      const decided = await decide(current.value)
+      const decided = await decide(current.value, current.seq)
+      if (decided === 'changed') continue
       if (!('topic' in decided)) return decided.result
       const key = topicKey(record)
       const write = written(this.#ns.names.topic(key), decided.topic, current.seq)
@@ -144,13 +144,13 @@ export class TopicStore {
     const key = topicKey(topic)
     const streams = [names.logStream(key), names.groupStream(key)] as const
     for (const settings of settingsOfTopic(names, topic, replicas)) await client.createStream(settings)
-    await client.store([written(names.topic(key), topic, 0)])
+    await client.storeSurely([written(names.topic(key), topic, 0)])
     const { id, uid } = topic
     const last = await client.last(names.namespaceStream(), names.topicName(name))
     try {
       // A deleted topic of this name has left a tombstone.
       if (last !== null && last.data.length > 0) throw new Conflict('the name is taken')
-      await client.store([written(names.topicName(name), { id, uid, name } satisfies TopicName, last?.seq ?? 0)])
+      await client.storeSurely([written(names.topicName(name), { id, uid, name } satisfies TopicName, last?.seq ?? 0)])
     } catch (error) {
       if (!(error instanceof Conflict)) throw error
       // Another process was faster: its topic counts.
@@ -168,7 +168,7 @@ export class TopicStore {
       { ...found.value, deleting: true } satisfies TopicName,
       found.seq,
     )
-    await client.store([write]).catch(error => {
+    await client.storeSurely([write]).catch(error => {
       if (error instanceof Conflict) throw new TopicNotFoundError(record.name)
       throw error
     })
@@ -198,7 +198,7 @@ export class TopicStore {
     await client.deleteStream(names.groupStream(key))
     this.#ns.forgetReader(found.value)
     await client
-      .store([{ subject: names.topicName(name), data: new Uint8Array(0), expected: found.seq }])
+      .storeSurely([{ subject: names.topicName(name), data: new Uint8Array(0), expected: found.seq }])
       .catch(error => {
         // Another process has done the same.
         if (!(error instanceof Conflict)) throw error

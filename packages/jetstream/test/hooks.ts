@@ -3,6 +3,7 @@ import type { ConformanceHooks } from 'tidemark/conformance'
 import { endOf, idOf, placeOf, seqOf } from '../src/entry.ts'
 import { tombstone } from '../src/group/change.ts'
 import type { GroupDocument, PageSummary, Retry } from '../src/group/document.ts'
+import { decodePage, encodePage } from '../src/group/pages.ts'
 import { parseToken } from '../src/group/token.ts'
 import { parsed, written } from '../src/namespace.ts'
 import type { Client } from '../src/nats/client.ts'
@@ -30,7 +31,7 @@ export function hooksOf(client: Client): Partial<ConformanceHooks> {
     }
   }
   const topics = async (): Promise<TopicDocument[]> => {
-    const stored = await client.batch(names.namespaceStream(), { multi_last: [names.inNamespace('t.*')], batch: 1_000 })
+    const stored = await client.lasts(names.namespaceStream(), names.inNamespace('t.*'))
     const found = stored.flatMap(each => parsed<TopicDocument>(each)?.value ?? [])
     const read = await Promise.all(
       found.map(async each => {
@@ -122,7 +123,7 @@ export function hooksOf(client: Client): Partial<ConformanceHooks> {
       for (const topic of await topics()) {
         const key = topicKey(topic)
         const stream = names.groupStream(key)
-        const reports = await client.batch(stream, { multi_last: [names.inGroups(key, 'c.*.*')], batch: 1_000 })
+        const reports = await client.lasts(stream, names.inGroups(key, 'c.*.*'))
         for (const { subject } of reports) {
           await edit<{ reportedAt: number }>(stream, subject, value => ({
             ...value,
@@ -145,7 +146,7 @@ export function hooksOf(client: Client): Partial<ConformanceHooks> {
     ageTopics: ms => editTopics(topic => ({ ...topic, createdAt: topic.createdAt - ms })),
     ageJobs: async ms => {
       const stream = names.namespaceStream()
-      const jobs = await client.batch(stream, { multi_last: [names.inNamespace('j.*')], batch: 1_000 })
+      const jobs = await client.lasts(stream, names.inNamespace('j.*'))
       const earlier = (at: number | null): number | null => (at === null ? null : at - ms)
       for (const { subject } of jobs) {
         await edit<Record<string, number | null>>(stream, subject, job => ({
@@ -216,9 +217,10 @@ class Pages {
   async editAll(change: (retries: readonly Retry[]) => readonly Retry[]): Promise<void> {
     const stream = this.#names.groupStream(this.#key)
     const subject = this.#names.page(this.#key, this.#id, '*')
-    for (const stored of await this.#client.batch(stream, { multi_last: [subject], batch: 1_000 })) {
-      const page = parsed<Retry[]>(stored)
-      if (page !== null) await this.#client.store([written(stored.subject, change(page.value), stored.seq)])
+    for (const stored of await this.#client.lasts(stream, subject)) {
+      if (stored.data.length === 0) continue
+      const data = encodePage(change(decodePage(stored.data)))
+      await this.#client.store([{ subject: stored.subject, data, expected: stored.seq }])
     }
   }
 }

@@ -1,12 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { BOTH, type Fault } from './fault.ts'
+import { EVERY, type Fault } from './fault.ts'
 
 const HOUR = 3_600_000
 
 export const clock: Fault = {
   name: 'clock',
   about: 'the wall clock of a process jumps by up to ten days, forward or back, and is right again later',
-  engines: BOTH,
+  engines: EVERY,
   lane: 'processes',
   reaches: [],
   async inject({ fleet }, random) {

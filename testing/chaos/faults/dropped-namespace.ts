@@ -1,11 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { DatabaseError, open } from 'tidemark'
+import { DatabaseError } from 'tidemark'
 import { until } from '../../until.ts'
 import { DOOMED_POSTS } from '../fleet.ts'
 import { now } from '../journal.ts'
+import { openNamespace } from '../open-namespace.ts'
+import type { Place } from '../place.ts'
 import { SILENT } from '../silent.ts'
 import { DOOMED } from '../world.ts'
-import { BOTH, type Fault } from './fault.ts'
+import { EVERY, type Fault } from './fault.ts'
 
 const LIFE_MS = 1_500
 /** A transaction of a silent connection can be in the way until the server ends it after a minute. */
@@ -14,7 +16,7 @@ const PATIENCE_MS = 180_000
 export const droppedNamespace: Fault = {
   name: 'dropped-namespace',
   about: 'a namespace is dropped under its processes, which open the new one of the same name',
-  engines: BOTH,
+  engines: EVERY,
   lane: 'processes',
   reaches: [],
   async inject({ place, fleet, journal }) {
@@ -23,7 +25,7 @@ export const droppedNamespace: Fault = {
     if (posts.length > 0) await place.turns.take(async () => fleet.start(posts))
     await delay(LIFE_MS)
     try {
-      await until(() => place.turns.take(() => isDropped(place.directUrl)), {
+      await until(() => place.turns.take(() => isDropped(place)), {
         what: 'the namespace to be dropped',
         timeout: PATIENCE_MS,
       })
@@ -34,9 +36,10 @@ export const droppedNamespace: Fault = {
 }
 
 /** A fault of the other lane may be in the way. */
-async function isDropped(url: string): Promise<boolean> {
+async function isDropped({ engine, directUrl }: Place): Promise<boolean> {
   try {
-    await using tm = await open(url, { namespace: DOOMED, logger: SILENT, maintenance: false })
+    const options = { namespace: DOOMED, logger: SILENT, maintenance: false }
+    await using tm = await openNamespace(engine, directUrl, options)
     await tm.dropNamespace()
     return true
   } catch (error) {

@@ -28,4 +28,4 @@ export type Fault = {
   inject(scene: Scene, random: SeededRandom): Promise<void>
 }
 
-export const BOTH: readonly Engine[] = ['sqlite', 'postgres']
+export const EVERY: readonly Engine[] = ['sqlite', 'postgres', 'jetstream']

@@ -1,4 +1,5 @@
 import { clock } from './clock.ts'
+import { allKilled, blockedProcess, closedProcess, halfBatches, leaderKilled, leaderPaused } from './cluster.ts'
 import { droppedNamespace } from './dropped-namespace.ts'
 import type { Fault } from './fault.ts'
 import { diskFull, powerLoss, restoredFile } from './files.ts'
@@ -27,4 +28,10 @@ export const FAULTS: readonly Fault[] = [
   slow,
   halfOpen,
   lostAnswers,
+  leaderKilled,
+  leaderPaused,
+  allKilled,
+  halfBatches,
+  blockedProcess,
+  closedProcess,
 ]

@@ -1,9 +1,9 @@
-import { BOTH, type Fault } from './fault.ts'
+import { EVERY, type Fault } from './fault.ts'
 
 export const kill: Fault = {
   name: 'kill',
   about: 'SIGKILL of one to three processes, which start again',
-  engines: BOTH,
+  engines: EVERY,
   lane: 'processes',
   reaches: [],
   async inject({ fleet }, random) {

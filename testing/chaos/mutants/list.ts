@@ -13,6 +13,7 @@ export type Mutant = {
 }
 
 const SQLITE = 'packages/topics/src/stores/sqlite'
+const JETSTREAM = 'packages/jetstream/src'
 const POSTGRES = 'packages/topics/src/stores/postgres'
 
 export const MUTANTS: readonly Mutant[] = [
@@ -142,5 +143,40 @@ export const MUTANTS: readonly Mutant[] = [
       },
     ],
     caughtBy: ['attempt repeated', 'too many attempts', 'stuck'],
+  },
+  {
+    name: 'jetstream-unfenced',
+    about: 'a settlement of a lease that was taken away is accepted',
+    engine: 'jetstream',
+    faults: ['freeze'],
+    seconds: 25,
+    edits: [
+      {
+        file: `${JETSTREAM}/group/settle.ts`,
+        from: '  if (taken?.nonce === nonce) return staleResult(new Slots(taken.settled, taken.size), settlement, false)\n',
+        to: '  if (taken?.nonce === nonce) return { stale: [], deadLettered: [], finished: true }\n',
+      },
+    ],
+    caughtBy: ['delivered after its ack', 'dead letters', 'inconsistent'],
+  },
+  {
+    name: 'jetstream-no-revision',
+    about: "a group's document is replaced whatever another process has stored meanwhile",
+    engine: 'jetstream',
+    faults: ['freeze', 'blocked-steward'],
+    seconds: 25,
+    edits: [
+      {
+        file: `${JETSTREAM}/steward.ts`,
+        from: 'written(names.group(queue.key, queue.ref.id), document, base.seq),',
+        to: 'unchecked(written(names.group(queue.key, queue.ref.id), document, base.seq)),',
+      },
+      {
+        file: `${JETSTREAM}/steward.ts`,
+        from: 'class Moved extends Error {}\n',
+        to: 'class Moved extends Error {}\nconst unchecked = <T extends object>(write: T): T => ({ ...write, expected: undefined })\n',
+      },
+    ],
+    caughtBy: ['lost', 'delivered after its ack', 'attempt repeated', 'dead letters', 'stuck', 'inconsistent'],
   },
 ]

@@ -9,13 +9,13 @@ import {
   type EventName,
   NamespaceGoneError,
   OutcomeUnknownError,
-  open,
   SubscriptionGoneError,
   type Tidemark,
   TopicNotFoundError,
 } from 'tidemark'
 import { SeededRandom } from '../../seeded-random.ts'
 import { Journal, type Phase } from '../journal.ts'
+import { openNamespace } from '../open-namespace.ts'
 import { SILENT } from '../silent.ts'
 import { fullName, type Order, topicsOf, type WorkerArguments } from '../world.ts'
 
@@ -37,7 +37,11 @@ const COUNTED: readonly EventName[] = [
   'released',
 ]
 
-const STATEMENT_TIMEOUT_MS = 3_000
+const ENGINE_OPTIONS = {
+  sqlite: { busyTimeout: '3s' },
+  postgres: { statementTimeout: 3_000, poolSize: 4 },
+  jetstream: { requestTimeout: 3_000 },
+} as const
 const RETRY_MS = 100
 
 export const given = JSON.parse(process.argv[2] ?? '') as WorkerArguments
@@ -88,12 +92,12 @@ async function openPatiently(): Promise<Tidemark | undefined> {
 }
 
 async function openOnce(): Promise<Tidemark> {
-  const tm = await open(given.url, {
+  const tm = await openNamespace(given.engine, given.url, {
     namespace: given.namespace,
     autoCreate: false,
     logger: SILENT,
     maintenance: given.maintains && { detectEvery: '700ms', cleanUpEvery: '1s', cleanUpBatch: 100 },
-    ...(given.engine === 'postgres' ? { statementTimeout: STATEMENT_TIMEOUT_MS, poolSize: 4 } : { busyTimeout: '3s' }),
+    ...ENGINE_OPTIONS[given.engine],
   })
   try {
     for (const [topic, { options }] of Object.entries(topicsOf(given.namespace)))
@@ -136,7 +140,11 @@ export function isPassing(error: unknown): boolean {
 function obey(order: Order): void {
   if (order.order === 'stop') stopping.abort()
   else if (order.order === 'clock') Date.now = () => rightTime() + order.ms
-  else failingSyncs = order.count
+  else if (order.order === 'fail-syncs') failingSyncs = order.count
+  else {
+    const end = performance.now() + order.ms
+    while (performance.now() < end);
+  }
 }
 
 /** Syncs fail as those of a disk do: after having been asked for. */

@@ -19,6 +19,8 @@ import {
   forceAdvance,
   type LoseOp,
   lose,
+  type PurgedOp,
+  purged,
   type ResetOp,
   reset,
 } from './position.ts'
@@ -41,6 +43,7 @@ export type Op =
   | ResetOp
   | AdvanceOp
   | LoseOp
+  | PurgedOp
   | AcknowledgeOp
   | RedriveOp
   | DiscardOp
@@ -60,6 +63,7 @@ export type Results = {
   reset: ReturnType<typeof reset>
   advance: number
   lose: ReturnType<typeof lose>
+  purged: null
   acknowledge: ReturnType<typeof acknowledgeLoss>
   redrive: ReturnType<typeof redrive>
   discard: ReturnType<typeof discard>
@@ -93,6 +97,8 @@ export function apply(draft: Draft, op: Op): Results[Op['kind']] {
       return forceAdvance(draft)
     case 'lose':
       return lose(draft, op)
+    case 'purged':
+      return purged(draft, op)
     case 'acknowledge':
       return acknowledgeLoss(draft)
     case 'redrive':

@@ -1,18 +1,15 @@
-import { Buffer } from 'node:buffer'
 import type { Write } from '../nats/client.ts'
 import type { Names, TopicKey } from '../nats/names.ts'
 import type { TopicDocument } from '../topic-document.ts'
-import type { GroupDocument, PageSummary, Retry, RetryKind } from './document.ts'
-import { kindOf } from './document.ts'
+import type { GroupDocument, PageSummary, Retry } from './document.ts'
 import type { Facts } from './facts.ts'
+import { encodePage, fitsInline, mergeable, packed, summaryOf } from './pages.ts'
 
-/** Retries that the document holds itself; more are stored apart. */
-const MOST_INLINE = 64
-/** Retries of a page. */
-const PAGE = 1_000
-const PAGE_BYTES = 512 * 1024
-/** Dead letters and pages of one commit: a batch has room for a thousand messages. */
-const MOST_LETTERS = 900
+/** Dead letters and other messages of one commit: a batch has room for a thousand. */
+const MOST_LETTERS = 800
+const MOST_LETTER_BYTES = 32 * 1024 ** 2
+/** Pages that one commit removes one by one. */
+const MOST_DROPPED = 100
 /** A tombstone must outlive whoever may still write below it. */
 const TOMBSTONE_SECONDS = 60
 
@@ -26,6 +23,7 @@ export class Draft {
   readonly #dropped = new Set<number>()
   readonly #letters: Write[] = []
   readonly #others: Write[] = []
+  #letterBytes = 0
   #topic: TopicDocument | undefined
   isChanged = false
 
@@ -42,7 +40,13 @@ export class Draft {
 
   /** Whether the commit has room for this many more dead letters. */
   hasRoomFor(letters: number): boolean {
-    return this.#letters.length + this.#others.length + letters <= MOST_LETTERS
+    const count = this.#letters.length + this.#others.length + letters
+    return count <= MOST_LETTERS && (this.#letterBytes < MOST_LETTER_BYTES || letters === 0)
+  }
+
+  /** Whether the commit has room to open and replace more pages. */
+  get hasRoomForPages(): boolean {
+    return this.#dropped.size < MOST_DROPPED
   }
 
   /** The topic with what this change has already altered. */
@@ -57,6 +61,11 @@ export class Draft {
 
   get changedTopic(): TopicDocument | undefined {
     return this.#topic
+  }
+
+  /** Makes pages available at once. */
+  loadPages(pages: readonly Pick<PageSummary, 'page'>[]): void {
+    this.facts.loadPages(pages.map(({ page }) => page).filter(page => !this.#pages.has(page)))
   }
 
   page(page: number): readonly Retry[] {
@@ -77,14 +86,26 @@ export class Draft {
     this.isChanged = true
   }
 
+  /** Drops any number of pages: more than a few are removed after the commit, by their place in the stream. */
+  dropPages(pages: readonly number[]): void {
+    const { document } = this
+    const stored = pages.filter(page => !this.#pages.delete(page))
+    const room = Math.max(0, MOST_DROPPED - this.#dropped.size)
+    for (const page of stored.slice(0, room)) this.#dropped.add(page)
+    if (stored.length > room) document.droppedBelow = this.facts.revision
+    this.isChanged = true
+  }
+
   write(write: Write): void {
     this.#others.push(write)
     this.isChanged = true
   }
 
-  bury(message: number, version: number, data: Uint8Array): void {
-    const subject = this.#names.letter(this.#key, this.document.id, message, version)
+  bury(message: number, data: Uint8Array): void {
+    // Not the version: after a reset a message may have been dead-lettered at the same version before.
+    const subject = this.#names.letter(this.#key, this.document.id, message, this.document.nextLetter++)
     this.#letters.push({ subject, data, expected: 0 })
+    this.#letterBytes += data.length
     this.document.letters++
     this.isChanged = true
   }
@@ -93,11 +114,24 @@ export class Draft {
   addRetries(retries: readonly Retry[]): void {
     this.document.retries.push(...retries)
     this.isChanged = true
-    if (this.document.retries.length <= MOST_INLINE) return
-    const pages = packed(this.document.retries.toSorted((a, b) => a.due - b.due || a.id - b.id))
-    const [first = []] = pages
-    this.document.retries = first.length <= MOST_INLINE ? first : []
-    for (const page of first.length <= MOST_INLINE ? pages.slice(1) : pages) {
+    if (fitsInline(this.document.retries)) return
+    const { inline, pages } = packed(this.document.retries)
+    this.document.retries = inline
+    for (const page of pages) this.document.pages.push(this.storePage(page))
+    this.#merge()
+  }
+
+  /** Messages that fail one at a time would otherwise leave thousands of small pages, each named in the document. */
+  #merge(): void {
+    const merged = mergeable(this.document.pages)
+    if (merged.length === 0 || !this.hasRoomForPages) return
+    this.loadPages(merged)
+    const retries = merged.flatMap(({ page }) => this.page(page))
+    const gone = new Set(merged.map(({ page }) => page))
+    this.document.pages = this.document.pages.filter(({ page }) => !gone.has(page))
+    for (const page of gone) this.dropPage(page)
+    const { inline, pages } = packed(retries)
+    for (const page of inline.length > 0 ? [[...inline, ...(pages[0] ?? [])], ...pages.slice(1)] : pages) {
       this.document.pages.push(this.storePage(page))
     }
   }
@@ -107,41 +141,11 @@ export class Draft {
     const { id } = this.document
     const pages = [...this.#pages].map(([page, retries]) => ({
       subject: this.#names.page(this.#key, id, page),
-      data: Buffer.from(JSON.stringify(retries)),
+      data: encodePage(retries),
     }))
     const dropped = [...this.#dropped].map(page => tombstone(this.#names.page(this.#key, id, page)))
     return [...pages, ...dropped, ...this.#letters, ...this.#others]
   }
-}
-
-/** Retries in pages; a piece of an expired lease stays together, and the first page is small enough for the document. */
-function packed(sorted: readonly Retry[]): Retry[][] {
-  const groups = [...Map.groupBy(sorted, ({ id, piece }) => piece ?? id).values()]
-  const pages: Retry[][] = [[]]
-  let bytes = 0
-  for (const group of groups) {
-    const size = group.reduce((sum, retry) => sum + JSON.stringify(retry).length * 2, 0)
-    const last = pages.at(-1) ?? []
-    const most = pages.length === 1 ? MOST_INLINE / 4 : PAGE
-    if (last.length > 0 && (last.length + group.length > most || bytes + size > PAGE_BYTES)) {
-      pages.push([...group])
-      bytes = size
-    } else {
-      last.push(...group)
-      bytes += size
-    }
-  }
-  return pages
-}
-
-/** How many retries one page has room for: a history may be long. */
-export function countOfPage(retries: readonly Retry[]): number {
-  let bytes = 0
-  const tooMany = retries.findIndex(retry => {
-    bytes += JSON.stringify(retry).length * 2
-    return bytes > PAGE_BYTES
-  })
-  return tooMany === -1 ? retries.length : Math.max(1, tooMany)
 }
 
 /** Takes the place of a message that is removed, and disappears by itself. */
@@ -151,16 +155,3 @@ export const tombstone = (subject: string, expected?: number): Write => ({
   ttl: TOMBSTONE_SECONDS,
   ...(expected !== undefined && { expected }),
 })
-
-function summaryOf(page: number, retries: readonly Retry[]): PageSummary {
-  const due: Partial<Record<RetryKind, number>> = {}
-  let low = Number.MAX_SAFE_INTEGER
-  let high = 0
-  for (const retry of retries) {
-    const kind = kindOf(retry)
-    due[kind] = Math.min(due[kind] ?? retry.due, retry.due)
-    low = Math.min(low, retry.id)
-    high = Math.max(high, retry.id)
-  }
-  return { page, count: retries.length, low, high, due }
-}

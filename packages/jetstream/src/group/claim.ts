@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import type { ClaimResult, Suspects } from 'tidemark/store'
 import { endOf, idOf, placeOf, seqOf } from '../entry.ts'
-import { countOfPage, type Draft } from './change.ts'
+import type { Draft } from './change.ts'
 import { type GroupDocument, type LiveLease, liveLeases, type Retry, type RetryKind } from './document.ts'
 import { type Expired, expireLeases, heldBy } from './expiry.ts'
+import { countOfPage } from './pages.ts'
 import { chooseRetries, nextDue, takeOut } from './retries.ts'
 import { addSegment, countSegments, type Segment } from './segments.ts'
 import { formatToken } from './token.ts'
@@ -41,6 +42,9 @@ const MOST_BYTES = 64 * 1024 ** 2
 const LARGE_BYTES = 16 * 1024
 /** Items of a lease of retries that the document holds itself. */
 const MOST_ITEMS = 16
+const MOST_ITEM_BYTES = 8 * 1024
+/** Segments of a page: entries of one message with gaps between them need one each. */
+const MOST_SEGMENTS = 512
 /** A document that is larger takes no new pages: it serves its retries first. */
 const MOST_DOCUMENT = 512 * 1024
 /** Size of a lease: the token has room for it. */
@@ -93,7 +97,8 @@ function leaseRetries(draft: Draft, op: ClaimOp, chosen: readonly Retry[], suspe
   const rows = chosen.slice(0, countOfPage(chosen))
   takeOut(draft, rows)
   const items = rows.map(row => ({ ...row, attempts: row.attempts + 1, version: row.version + 1 }))
-  const apart = items.length > MOST_ITEMS ? draft.storePage(items) : undefined
+  const isLarge = items.length > MOST_ITEMS || JSON.stringify(items).length > MOST_ITEM_BYTES
+  const apart = isLarge ? draft.storePage(items) : undefined
   const held = apart === undefined ? { items } : { page: apart.page, low: apart.low, high: apart.high }
   return addLease(draft, op, { size: items.length, suspects, ...held })
 }
@@ -123,9 +128,9 @@ function leasePage(draft: Draft, op: ClaimOp, limit: number): ClaimedLease | nul
     }
     if (isFull && to === 0) break
     cursor = to >= entry.count ? endOf(entry.seq) : idOf(entry.seq, to - 1)
-    if (isFull || size === limit) break
+    if (isFull || size === limit || segments.length === MOST_SEGMENTS) break
   }
-  if (size === 0 || JSON.stringify(document.leases).length > MOST_DOCUMENT) return null
+  if (size === 0 || weightOf(document) > MOST_DOCUMENT) return null
   document.cursor = cursor
   document.lastId = lastId
   document.moves++
@@ -160,6 +165,12 @@ function leaseOf(draft: Draft, number: number, lease: LiveLease): ClaimedLease {
   if (segments !== undefined) return { token, size, suspects, segments }
   const items = heldBy(draft, lease).map(({ id, attempts, version }) => ({ id, attempts, version }))
   return { token, size, suspects, items }
+}
+
+/** Bytes that the document may come to take, when the bits of its leases are set. */
+function weightOf({ leases, pages }: GroupDocument): number {
+  const bits = Object.values(leases).reduce((sum, { size }) => sum + size / 6, 0)
+  return JSON.stringify(leases).length + bits + JSON.stringify(pages).length
 }
 
 /** Small payloads are not measured: a page of a thousand has room for them. */

@@ -34,6 +34,11 @@ export type GroupDocument = {
   retries: Retry[]
   pages: PageSummary[]
   nextPage: number
+  /** Pages that were stored below this sequence are no longer needed, and may still be there. */
+  droppedBelow: number | null
+  nextLetter: number
+  /** Whether a reset may have returned to messages that are dead-lettered. */
+  wasReset: boolean
   heartbeat: HeartbeatSettings
   lastBeatAt: number
   misses: number
@@ -112,6 +117,7 @@ export const kindOf = ({ suspect, piece }: Retry): RetryKind =>
 export type PageSummary = {
   readonly page: number
   readonly count: number
+  readonly bytes: number
   readonly low: number
   readonly high: number
   /** Earliest due time of each kind. */
@@ -173,6 +179,9 @@ export const newDocument = ({ now, cursor, ...group }: NewGroup): GroupDocument 
   retries: [],
   pages: [],
   nextPage: 1,
+  droppedBelow: null,
+  nextLetter: 1,
+  wasReset: false,
   lastBeatAt: now,
   misses: 0,
   missedAt: null,

@@ -11,6 +11,9 @@ import { formatToken } from './token.ts'
 /** How long ended leases are remembered, to tell a late settlement from a repeated one. */
 const REMEMBER_MS = 3_600_000
 const MOST_REMEMBERED = 256
+/** Messages that one commit takes away from their holders, whole leases at a time. */
+const MOST_TAKEN = 20_000
+const MOST_REMEMBERED_BYTES = 96 * 1024
 
 export type Expired = { readonly takeOvers: TakeOver[]; readonly deadLettered: number }
 
@@ -20,7 +23,11 @@ export function expireLeases(draft: Draft, maxAttempts: number): Expired {
   const over = liveLeases(draft.document)
     .filter(({ lease }) => lease.deadline !== null && lease.deadline < draft.now)
     .toSorted((a, b) => (a.lease.deadline ?? 0) - (b.lease.deadline ?? 0))
+  let messages = 0
   for (const { number, lease } of over) {
+    // The rest follows with the next claim.
+    if (messages > MOST_TAKEN || !draft.hasRoomForPages) break
+    messages += lease.size
     const { name, message } = new LeaseExpiredError(lease.consumer)
     // Those that have waited longest come first.
     const ended = endLease(draft, number, lease, {
@@ -82,11 +89,21 @@ export function closeLease(draft: Draft, number: number, { page }: LiveLease): v
 /** Nothing below what is forgotten counts as settled. */
 function remember(document: GroupDocument, lease: GroupDocument['expired'][number]): void {
   const all = [...document.expired, lease]
-  const young = all.filter(({ at }) => at > lease.at - REMEMBER_MS).slice(-MOST_REMEMBERED)
+  const young = withinBytes(all.filter(({ at }) => at > lease.at - REMEMBER_MS).slice(-MOST_REMEMBERED))
   for (const { number } of all) {
     if (!young.some(each => each.number === number)) document.floor = Math.max(document.floor, number + 1)
   }
   document.expired = young
+}
+
+/** The last of them; a lease of many messages has many bits. */
+function withinBytes(leases: GroupDocument['expired']): GroupDocument['expired'] {
+  let bytes = 0
+  const kept = leases.toReversed().filter(lease => {
+    bytes += 100 + (lease.settled?.length ?? 0)
+    return bytes <= MOST_REMEMBERED_BYTES
+  })
+  return kept.toReversed()
 }
 
 /** Messages of a live lease that are not settled, in slot order. */
@@ -122,7 +139,8 @@ export function buryMessage(draft: Draft, { id, attempts, version, history }: Re
   const last = history.at(-1)
   const error = { name: last?.name ?? 'Error', message: last?.message ?? '' }
   const { group } = draft.document
-  draft.bury(id, version, encodeLetter(message, { group, attempts, version, error, history, deadAt: draft.now }))
+  const meta = { group, attempts, version, error, history, deadAt: draft.now }
+  draft.bury(id, encodeLetter(message, meta, draft.facts.maxBytes))
   return true
 }
 

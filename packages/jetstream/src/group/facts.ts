@@ -9,10 +9,15 @@ import type { Retry } from './document.ts'
  */
 export type Facts = {
   readonly now: number
+  /** Most bytes of one message of the stream. */
+  readonly maxBytes: number
   /** The topic, which the commit then depends on. */
   topic(): TopicDocument
-  /** Entries that may have messages after this id, at least so many messages if there are as many. */
-  entriesAfter(id: number, messages: number): readonly Entry[]
+  /**
+   * Entries that may have messages after this id, at least so many messages if there are as many. With `upTo`, no
+   * message up to that id is missing because a replica lags behind.
+   */
+  entriesAfter(id: number, messages: number, upTo?: number): readonly Entry[]
   /** The log is known to have had this sequence. */
   readonly knownSeq: number
   /** Last sequence of the log, as its leader has it. */
@@ -21,6 +26,14 @@ export type Facts = {
   message(id: number): RawMessage | undefined
   /** Makes these messages available at once. */
   load(ids: readonly number[]): void
+  /** Sequence of the document that the change is applied to. */
+  readonly revision: number
+  /** Sequence of the topic that was read; the commit depends on it if the change alters the topic. */
+  readonly topicSeq: number
+  /** Those whose subject still has the message with their sequence. */
+  areThere<T extends { readonly subject: string; readonly seq: number }>(all: readonly T[]): T[]
+  /** Makes pages of retries available at once. */
+  loadPages(pages: readonly number[]): void
   /** Retries that are stored apart. */
   page(page: number): readonly Retry[]
 }

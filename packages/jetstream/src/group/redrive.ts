@@ -14,42 +14,55 @@ type StoredLetter = {
 export type RedriveOp = { readonly kind: 'redrive'; readonly letters: readonly StoredLetter[] }
 export type DiscardOp = { readonly kind: 'discard'; readonly letters: readonly Pick<StoredLetter, 'subject' | 'seq'>[] }
 
-/** Dead letters become retries. The topic goes with them, so that clean-up can't remove their messages meanwhile. */
+/**
+ * Dead letters become retries, unless another process was faster. The topic goes with them, so that clean-up can't remove
+ * their messages meanwhile.
+ */
 export function redrive(draft: Draft, { letters }: RedriveOp): { readonly redriven: number } {
   const { document, now } = draft
   const { gone } = draft.topic
-  const kept = letters.filter(({ id }) => id >= gone)
+  const kept = draft.facts.areThere(letters).filter(({ id }) => id >= gone)
   if (kept.length === 0) return { redriven: 0 }
   draft.changeTopic({ ...draft.topic })
-  const held = idsInDelivery(draft)
+  const held = document.wasReset ? idsInDelivery(draft, kept) : new Set<number>()
+  const queued = kept.filter(({ id }) => {
+    // After a reset a message may be in delivery already, or have two letters; it is not queued twice.
+    const isNew = !held.has(id) && id <= document.cursor
+    held.add(id)
+    return isNew
+  })
   draft.addRetries(
-    kept
-      // After a reset a message may be in delivery already; it is not queued twice.
-      .filter(({ id }) => !held.has(id) && id <= document.cursor)
-      .map(({ id, version, history }) => ({
-        id,
-        attempts: 0,
-        version,
-        due: now,
-        suspect: false,
-        piece: null,
-        history,
-      })),
+    queued.map(({ id, version, history }) => ({
+      id,
+      attempts: 0,
+      version,
+      due: now,
+      suspect: false,
+      piece: null,
+      history,
+    })),
   )
-  for (const { subject, seq } of kept) draft.write(tombstone(subject, seq))
-  document.letters = Math.max(0, document.letters - kept.length)
+  removeLetters(draft, kept)
   return { redriven: kept.length }
 }
 
 export function discard(draft: Draft, { letters }: DiscardOp): { readonly discarded: number } {
-  for (const { subject, seq } of letters) draft.write(tombstone(subject, seq))
-  draft.document.letters = Math.max(0, draft.document.letters - letters.length)
-  return { discarded: letters.length }
+  const kept = draft.facts.areThere(letters)
+  removeLetters(draft, kept)
+  return { discarded: kept.length }
 }
 
-function idsInDelivery(draft: Draft): Set<number> {
+function removeLetters(draft: Draft, letters: DiscardOp['letters']): void {
+  for (const { subject, seq } of letters) draft.write(tombstone(subject, seq))
+  draft.document.letters = Math.max(0, draft.document.letters - letters.length)
+}
+
+/** Of these messages, those that wait for redelivery or are held by a lease. */
+function idsInDelivery(draft: Draft, wanted: readonly Pick<StoredLetter, 'id'>[]): Set<number> {
   const { document } = draft
-  const retries = [...document.retries, ...document.pages.flatMap(({ page }) => draft.page(page))]
+  const pages = document.pages.filter(({ low, high }) => wanted.some(({ id }) => id >= low && id <= high))
+  draft.loadPages(pages)
+  const retries = [...document.retries, ...pages.flatMap(({ page }) => draft.page(page))]
   const held = liveLeases(document).flatMap(({ lease }) => heldBy(draft, lease))
   return new Set([...retries, ...held].map(({ id }) => id))
 }

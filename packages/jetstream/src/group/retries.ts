@@ -63,7 +63,7 @@ const dueOf = ({ retries }: GroupDocument, kind: RetryKind, now: number): Retry[
 /** Brings due retries of a kind into the document: those that come first, and as many as wanted. */
 function open(draft: Draft, kind: RetryKind, wanted: number): void {
   const { document, now } = draft
-  for (let opened = 0; opened < MOST_OPENED; opened++) {
+  for (let opened = 0; opened < MOST_OPENED && draft.hasRoomForPages; opened++) {
     const inline = dueOf(document, kind, now)
     const [page] = document.pages
       .filter(({ due }) => (due[kind] ?? Number.POSITIVE_INFINITY) <= now)

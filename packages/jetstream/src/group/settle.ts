@@ -15,7 +15,10 @@ export function settle(draft: Draft, { settlement }: SettleOp): SettleResult {
   const token = parseToken(text)
   if (token === undefined) return staleResult(null, settlement, true)
   const lease = liveLease(draft, token)
-  if (lease === undefined) return endedResult(draft, token, settlement)
+  if (lease === undefined) {
+    prove(draft, token)
+    return endedResult(draft, token, settlement)
+  }
   if (acks === 'all' && nacks.length === 0 && releases.length === 0) {
     closeLease(draft, token.number, lease)
     return { stale: [], deadLettered: [], finished: true }
@@ -72,6 +75,7 @@ function giveBack(draft: Draft, retry: Retry): Retry {
 export function extend(draft: Draft, { token: text, ms }: ExtendOp): boolean {
   const token = parseToken(text)
   const lease = token && liveLease(draft, token)
+  if (token !== undefined) prove(draft, token)
   if (lease === undefined) return false
   lease.deadline = ms === 0 ? null : draft.now + ms
   draft.isChanged = true
@@ -92,6 +96,14 @@ export function release(draft: Draft, { token: text, maxAttempts }: ReleaseOp): 
 function liveLease({ document }: Draft, { number, nonce }: Token): LiveLease | undefined {
   const lease = document.leases[number]
   return lease?.nonce === nonce ? lease : undefined
+}
+
+/**
+ * A lease that the document has not given out yet is unknown, unless a leader that was replaced has shown an old
+ * document: writing it shows that it is the present one.
+ */
+function prove(draft: Draft, { number }: Token): void {
+  if (number >= draft.document.nextLease) draft.isChanged = true
 }
 
 /** A lease that is neither live nor was taken away is finished. */

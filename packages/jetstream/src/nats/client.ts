@@ -67,6 +67,10 @@ export type StreamInfo = {
     readonly last_seq: number
     readonly subjects?: Readonly<Record<string, number>>
   }
+  /** Number of subjects, of which the answer may have a part. */
+  readonly total?: number
+  /** In the answer to a creation. */
+  readonly did_create?: boolean
   readonly cluster?: {
     /** Not of a server that stands alone. */
     readonly name?: string
@@ -82,11 +86,10 @@ export type StreamInfo = {
   }
 }
 
-type BatchQuery = {
+export type BatchQuery = {
   readonly next_by_subj?: string
   readonly seq?: number
   readonly start_time?: string
-  readonly multi_last?: readonly string[]
   readonly batch?: number
   readonly max_bytes?: number
 }
@@ -172,15 +175,21 @@ export class Client {
     return { seq: ack.seq, duplicate: ack.duplicate ?? false }
   }
 
-  /** For a write that may be stored twice: repeated while nobody answers. */
-  async storeAgain(write: Write): Promise<void> {
+  /**
+   * `store` that is repeated while nobody listens, as for a moment after a stream was created, and of writes that expect
+   * nothing also after a lost answer.
+   */
+  async storeSurely(
+    writes: readonly Write[],
+    mayRepeat = writes.every(({ expected }) => expected === undefined),
+  ): Promise<number> {
     const until = performance.now() + this.#timeoutMs
     for (;;) {
       try {
-        await this.store([write])
-        return
+        return (await this.store(writes)).seq
       } catch (error) {
-        if (!(error instanceof NoAnswer) || performance.now() > until) throw this.#told(error)
+        const isPassing = error instanceof NobodyThere || (mayRepeat && error instanceof NoAnswer)
+        if (!isPassing || performance.now() > until) throw this.#told(error)
         await pause(RETRY_MS)
       }
     }
@@ -191,9 +200,27 @@ export class Client {
     return await this.#fromLeader(stream, { last_by_subj: subject })
   }
 
+  /** The last message of each subject of a filter, as the leader has them. */
+  async lasts(stream: string, filter: string): Promise<Stored[]> {
+    const subjects: string[] = []
+    for (;;) {
+      const { state, total = 0 } = await this.info(stream, { subjects_filter: filter, offset: subjects.length })
+      const page = Object.keys(state.subjects ?? {})
+      subjects.push(...page)
+      if (page.length === 0 || subjects.length >= total) break
+    }
+    const found = await Promise.all(subjects.map(subject => this.last(stream, subject)))
+    return found.filter(each => each !== null)
+  }
+
   /** One message, as the leader has it. */
   async at(stream: string, seq: number): Promise<Stored | null> {
     return await this.#fromLeader(stream, { seq })
+  }
+
+  /** The first message of a subject from a sequence on, as the leader has it. */
+  async next(stream: string, subject: string, seq: number): Promise<Stored | null> {
+    return await this.#fromLeader(stream, { seq, next_by_subj: subject })
   }
 
   /** Messages of the subject from a sequence or time on, from any replica: one that lags behind returns fewer. */
@@ -220,11 +247,16 @@ export class Client {
     // for so long first looks at what has come meanwhile.
     const timer = setTimeout(() => {
       const before = heard
-      setImmediate(() => (heard === before ? reject(new NoAnswer('timeout')) : timer.refresh()))
+      setImmediate(() => {
+        if (heard !== before) timer.refresh()
+        // As from a replica that lags behind.
+        else if (isWhole && found.length > 0) resolve()
+        else reject(new NoAnswer('timeout'))
+      })
     }, this.#attemptMs)
     // Each message names the one before it: a connection that broke for a moment loses some of the answer.
     const follows = ({ headers: hdrs }: Msg): boolean =>
-      query.multi_last !== undefined || Number(hdrs?.last('Nats-Last-Sequence')) === (found.at(-1)?.seq ?? 0)
+      Number(hdrs?.last('Nats-Last-Sequence')) === (found.at(-1)?.seq ?? 0)
     const subscription = this.#nc.subscribe(createInbox(), {
       callback: (error, message) => {
         if (error !== null) return reject(new NoAnswer('no answer', { cause: error }))
@@ -273,7 +305,8 @@ export class Client {
       throw error
     })
     if (info.config.allow_atomic === true) return
-    await this.deleteStream(name)
+    // Never one that was there before: an older server that took over a namespace must not cost its data.
+    if (info.did_create === true) await this.deleteStream(name)
     throw new DatabaseVersionError(
       `The NATS server at ${this.where} (${this.serverVersion}) is too old: it ignores atomic batches, which came with ` +
         '2.12. Update every server of the cluster',
@@ -387,8 +420,8 @@ export class Client {
       return await this.#nc.request(subject, data, { timeout, ...(hdrs && { headers: hdrs }) })
     } catch (error) {
       if (this.#nc.isClosed()) throw new ClosedError('The connection to NATS')
-      if (error instanceof errors.NoRespondersError) throw new NoAnswer('no responders', { cause: error })
-      if (error instanceof errors.RequestError && error.isNoResponders()) throw new NoAnswer('no responders')
+      if (error instanceof errors.NoRespondersError) throw new NobodyThere('no responders', { cause: error })
+      if (error instanceof errors.RequestError && error.isNoResponders()) throw new NobodyThere('no responders')
       throw new NoAnswer('no answer', { cause: error })
     }
   }

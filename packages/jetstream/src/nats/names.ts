@@ -37,8 +37,8 @@ export class Names {
   readonly group = (key: TopicKey, id: number | '*'): string => this.inGroups(key, `s.${id}`)
   readonly page = (key: TopicKey, id: number, page: number | '*'): string => this.inGroups(key, `p.${id}.${page}`)
   readonly letters = (key: TopicKey): string => this.inGroups(key, 'd.*.*.*')
-  readonly letter = (key: TopicKey, id: number, message: number, version: number): string =>
-    this.inGroups(key, `d.${id}.${message}.${version}`)
+  readonly letter = (key: TopicKey, id: number, message: number, letter: number): string =>
+    this.inGroups(key, `d.${id}.${message}.${letter}`)
   readonly consumers = (key: TopicKey, id: number | '*', instance: string): string =>
     this.inGroups(key, `c.${id}.${instance}`)
 
