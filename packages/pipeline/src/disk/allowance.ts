@@ -6,6 +6,7 @@
 export class Allowance {
   #left = Number.POSITIVE_INFINITY
   #items = Number.POSITIVE_INFINITY
+  #taken = 0
   readonly #raised = new Set<() => void>()
 
   get left(): number {
@@ -31,7 +32,14 @@ export class Allowance {
 
   take(bytes: number): void {
     this.#left -= bytes
+    this.#taken += bytes
     this.#items -= 1
+  }
+
+  /** Starts to count; the returned function tells the bytes taken since. */
+  countTaken(): () => number {
+    const before = this.#taken
+    return () => this.#taken - before
   }
 
   onRaised(listener: () => void): void {

@@ -16,8 +16,8 @@ export type DiskWatchOptions = {
   heldBytes(): number
   /** Bytes of ticks that left the sources and are not in a batch file yet. */
   queuedBytes(): number
-  /** Bytes that the indexes will use for batches that they do not have yet. */
-  unindexedBytes(parts: readonly PartSize[]): Promise<number>
+  /** Looks at what the indexes do not have yet; returns the bytes that they will use for it, given the sizes. */
+  unindexedBytes(): Promise<(parts: readonly PartSize[]) => number>
   /** Called after every measurement with what the sources wait for, or null. */
   holdSources(reason: string | null): void
   /** Whether old data is removed before the budget is used up: then there is no time left to tell. */
@@ -47,7 +47,7 @@ export class DiskWatch {
   readonly #growth = new Growth()
   #measured: DiskMeasure = { bytes: 0, pendingBytes: 0, freeBytes: null }
   #parts: readonly PartSize[] = []
-  #unindexed = 0
+  #unindexed: (parts: readonly PartSize[]) => number = () => 0
   #room: Room | undefined
   #pausedSince: Date | null = null
   /** Time of the last pause, on the monotonic clock; undefined: never. */
@@ -123,15 +123,16 @@ export class DiskWatch {
   async #look(): Promise<void> {
     const { parts, limits, queuedBytes, unindexedBytes, allowance } = this.#options
     try {
-      // Measured before the disk: what is written in between is counted twice rather than not at all.
+      // In the order in which the data flows, the disk last: what moves on in between is counted twice rather than not
+      // at all, as is what enters during the measurement.
+      const entered = allowance.countTaken()
       const queued = queuedBytes() * DISK_BYTES_PER_BYTE
+      // Topics that do not answer: as at the last look.
+      this.#unindexed = await within(unindexedBytes(), PATIENCE_MS).catch(() => this.#unindexed)
       this.#parts = await Promise.all(parts.map((part, index) => this.#measure(part, this.#parts[index])))
       const { bytes, reusableBytes } = sumOf(this.#parts)
       const freeBytes = await freeOn(parts.flatMap(({ folder }) => (folder === undefined ? [] : [folder])))
-      // Topics that do not answer keep their last size.
-      const unindexed = await within(unindexedBytes(this.#parts), PATIENCE_MS).catch(() => this.#unindexed)
-      this.#unindexed = unindexed
-      const pendingBytes = queued + unindexed
+      const pendingBytes = queued + entered() * DISK_BYTES_PER_BYTE + this.#unindexed(this.#parts)
       this.#measured = { bytes: bytes - reusableBytes, pendingBytes, freeBytes }
       this.#growth.add(this.#measured.bytes)
       this.#room = roomIn(this.#measured, limits)

@@ -18,6 +18,8 @@ const SAFETY = 1.25
 /** Below this, the log is larger than the index. */
 const ENOUGH_TO_LEARN = 1e6
 
+type KindSize = { readonly bytes: number; readonly files: number }
+
 /** Estimate, rather too high, of the bytes that indexes will use for batches that are stored but not indexed yet. */
 export class UnindexedBytes {
   readonly #expected: readonly ExpectedGroup[]
@@ -27,11 +29,16 @@ export class UnindexedBytes {
     this.#expected = expected
   }
 
-  async estimate(topics: Tidemark | undefined, parts: readonly PartSize[]): Promise<number> {
-    const stored = sizeOfKind(parts, 'storage')
-    const indexed = sizeOfKind(parts, 'index')
-    if (this.#expected.length === 0 || stored.files === 0) return 0
-    const behind = topics === undefined ? stored.files : await this.#batchesBehind(topics, stored.files)
+  /** Looks how far the indexers are behind; the returned function estimates what is missing by the sizes of the parts. */
+  async look(topics: Tidemark | undefined): Promise<(parts: readonly PartSize[]) => number> {
+    if (this.#expected.length === 0) return () => 0
+    const behind = topics === undefined ? Number.POSITIVE_INFINITY : await this.#batchesBehind(topics)
+    return parts => this.#estimate(behind, sizeOfKind(parts, 'storage'), sizeOfKind(parts, 'index'))
+  }
+
+  #estimate(batchesBehind: number, stored: KindSize, indexed: KindSize): number {
+    if (stored.files === 0) return 0
+    const behind = Math.min(batchesBehind, stored.files)
     if (behind === 0) {
       if (stored.bytes > ENOUGH_TO_LEARN) this.#learn(indexed.bytes / stored.bytes)
       return 0
@@ -49,14 +56,14 @@ export class UnindexedBytes {
    * By the group that is furthest behind. A group that does not exist yet, because its indexer waits for something, has
    * everything to do.
    */
-  async #batchesBehind(topics: Tidemark, files: number): Promise<number> {
+  async #batchesBehind(topics: Tidemark): Promise<number> {
     const byTopic = Map.groupBy(this.#expected, ({ topic, runId }) => topicOfRun(topic, runId))
     const behind: number[] = []
     for (const [topic, expected] of byTopic) {
       const groups = await groupsOf(topics, topic)
       for (const { group: wanted } of expected) {
         const found = groups.find(({ group }) => group === wanted)
-        behind.push(found === undefined ? files : waitingIn(found))
+        behind.push(found === undefined ? Number.POSITIVE_INFINITY : waitingIn(found))
       }
     }
     return Math.max(0, ...behind)
@@ -75,7 +82,7 @@ async function groupsOf(topics: Tidemark, topic: string): Promise<readonly Group
 
 const waitingIn = ({ lagMessages, inFlight, retries }: GroupHealth): number => lagMessages + inFlight + retries
 
-function sizeOfKind(parts: readonly PartSize[], wanted: PartSize['kind']): { bytes: number; files: number } {
+function sizeOfKind(parts: readonly PartSize[], wanted: PartSize['kind']): KindSize {
   const ofKind = parts.filter(({ kind }) => kind === wanted)
   return {
     bytes: ofKind.reduce((sum, { bytes, reusableBytes }) => sum + bytes - reusableBytes, 0),

@@ -41,7 +41,7 @@ export function watchDisk(
       const inHand = manager.status().reduce((sum, { metrics }) => sum + (metrics.bytesInHand ?? 0), 0)
       return queues.reduce((sum, { metrics }) => sum + metrics.bytes, inHand)
     },
-    unindexedBytes: parts => unindexed.estimate(resources.openTopics, parts),
+    unindexedBytes: () => unindexed.look(resources.openTopics),
     holdSources: reason => manager.heldFor(sources, reason),
     makesRoom: config.keep === 'fits',
     logger,
