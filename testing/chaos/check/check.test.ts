@@ -110,6 +110,17 @@ describe('a message that nobody published', () => {
   })
 })
 
+describe('a publish that is repeated because its outcome is unknown', () => {
+  it('may be stored, although the repetition failed', () => {
+    const first = [publish('a', 'invoked', 1), publish('a', 'unknown', 1)]
+    const second = [
+      { ...publish('a', 'invoked', 2), call: 900 },
+      { ...publish('a', 'failed', 2), call: 900 },
+    ] as Entry[]
+    assert.deepEqual(rulesOf({ entries: lines(...first, delivered('a'), ...acked('a'), ...second) }), [])
+  })
+})
+
 describe('identity', () => {
   it('a message stored twice is found', () => {
     const entries = lines(publish('a', 'invoked', 1), delivered('a'), ...acked('a'), delivered('a', 1, 1, 'other'))

@@ -48,10 +48,11 @@ const isDiscarded = ({ operations }: History, { topic, group }: Story, at: numbe
   operations.some(each => each.verb === 'discard' && each.topic === topic && each.group === group && each.to >= at)
 
 function findInvented({ publishes, stories }: History): Violation[] {
-  const published = new Map(publishes.map(publish => [publish.key, publish]))
+  const published = Map.groupBy(publishes, ({ key }) => key)
   return stories.flatMap((story): Violation[] => {
-    const publish = published.get(story.key)
-    const problem = whyInvented(story, publish)
+    const calls = published.get(story.key) ?? []
+    // One with a messageId of its own is repeated while its outcome is unknown; that the last call failed says nothing.
+    const problem = whyInvented(story, calls.find(({ outcome }) => outcome !== 'failed') ?? calls[0])
     return problem === undefined ? [] : [{ rule: 'invented', what: `${nameOf(story)} ${problem}`, key: story.key }]
   })
 }
