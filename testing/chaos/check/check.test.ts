@@ -165,6 +165,18 @@ describe('a delivery after the ack', () => {
     )
     assert.deepEqual(rulesOf({ entries: [...start, ...lines(loss(4, 5), { ...delivered('a', 2), at: 10 })] }), [])
   })
+
+  it('is right if a claim from before a reset was noted after it, and found if the reset is long ago', () => {
+    const stale: Entry[] = [
+      { what: 'ack', phase: 'invoked', ...handed('a', 2) },
+      { what: 'ack', phase: 'failed', error: 'TIDEMARK_STALE_DELIVERY', ...handed('a', 2) },
+    ]
+    const begin = [...published('a', 1), ...reset]
+    const end = [delivered('a', 2), ...stale, delivered('a', 1), ...acked('a', 1)]
+    assert.deepEqual(rulesOf({ entries: lines(...begin, ...end) }), [])
+    const later = lines(...end).map(entry => ({ ...entry, at: entry.at + 20 * SECOND }))
+    assert.deepEqual(rulesOf({ entries: [...lines(...begin), ...later] }), ['delivered after its ack'])
+  })
 })
 
 describe('attempts', () => {
@@ -172,6 +184,13 @@ describe('attempts', () => {
     const entries = lines(...published('a', 1), delivered('a'), delivered('a'), ...acked('a'))
     assert.deepEqual(rulesOf({ entries }), ['attempt repeated'])
     assert.deepEqual(rulesOf({ entries: [...entries, ...lines(loss(3, 4, 'crash'))] }), [])
+  })
+
+  it('a number that comes twice is right if the first was claimed before a reset and noted after it', () => {
+    const twice = [delivered('a'), delivered('a'), ...acked('a')]
+    assert.deepEqual(rulesOf({ entries: lines(...published('a', 1), ...reset, ...twice) }), [])
+    const settled = [delivered('a'), ...acked('a'), delivered('a'), ...acked('a')]
+    assert.deepEqual(rulesOf({ entries: lines(...published('a', 1), ...reset, ...settled) }), ['attempt repeated'])
   })
 
   it('more of them than allowed are found', () => {

@@ -1,5 +1,5 @@
 /** Invariants 2, 3 and 4: one valid version, nothing after an ack, attempts that end in exactly one dead letter. */
-import { isClaimLost, isLost, isRewound } from './excuses.ts'
+import { CLAIM_LIFE, isClaimLost, isLost, isRewound } from './excuses.ts'
 import type { Delivery, FinalGroup, History, Settlement, Span, Story } from './history.ts'
 import { nameOf, type Violation } from './violation.ts'
 
@@ -25,22 +25,37 @@ function* findAfterAck(history: History, story: Story): Generator<Violation> {
       delivery => delivery.version > ack.version && !isExcused(history, story, ack, delivery),
     )
     if (later === undefined) continue
-    const order = later.at > ack.to ? 'delivered afterwards' : 'had been delivered before'
-    const what = `${nameOf(story)}: the ack of version ${ack.version} succeeded, and version ${later.version} was ${order}`
+    const order = later.at > ack.to ? 'was delivered afterwards' : 'had been delivered before'
+    const what = `${nameOf(story)}: the ack of version ${ack.version} succeeded, and version ${later.version} ${order}`
     yield { rule: 'delivered after its ack', what, key: story.key }
   }
 }
 
-function isExcused(history: History, story: Story, ack: Settlement, { at }: Delivery): boolean {
-  const span = { from: Math.min(ack.from, at), to: Math.max(ack.to, at) }
+function isExcused(history: History, story: Story, ack: Settlement, later: Delivery): boolean {
+  const { at } = later
+  const own = story.deliveries.findLast(each => each.version === ack.version && each.at <= ack.from)
+  // Its version came after the higher one: the numbers began anew, perhaps after that was claimed and before it was noted.
+  const isAnew = own !== undefined && own.at > at
+  const span = { from: isAnew ? claimOf(story, later, own.at) : Math.min(ack.from, at), to: Math.max(ack.to, at) }
   return isRewound(history, story, span) || isLost(history, story.topic, span)
+}
+
+/**
+ * The earliest time at which it may have been claimed, as far as it matters: nothing had ended the claim of a delivery
+ * that could still be settled, before the next one.
+ */
+function claimOf({ settlements }: Story, { version, at }: Delivery, next: number): number {
+  const isSettled = settlements.some(
+    each => each.version === version && each.outcome === 'ok' && each.from >= at && each.from < next,
+  )
+  return isSettled ? at : at - CLAIM_LIFE
 }
 
 function* findRepeats(history: History, story: Story): Generator<Violation> {
   for (const field of ['attempt', 'version'] as const) {
     for (const [number, [first, second]] of Map.groupBy(story.deliveries, delivery => delivery[field])) {
       if (first === undefined || second === undefined) continue
-      const span: Span = { from: first.at, to: second.at }
+      const span: Span = { from: claimOf(story, first, second.at), to: second.at }
       if (isRewound(history, story, span) || isClaimLost(history, story.topic, span)) continue
       yield {
         rule: 'attempt repeated',

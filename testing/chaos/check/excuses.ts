@@ -6,7 +6,7 @@ const REWINDING = new Set(['reset', 'redrive', 'backfill', 'resume-backfill'])
 /** A claim may reach the disk this much later than its deliveries began (three times PostgreSQL's wal_writer_delay). */
 const CLAIM_DELAY = 2e9
 /** A claimed page that waits in a process is delivered until its lease is over, and noted when the machine has time. */
-const CLAIM_LIFE = 6e9
+export const CLAIM_LIFE = 6e9
 
 type Where = { readonly topic: string; readonly group: string }
 
