@@ -44,9 +44,18 @@ export async function runOfIngest(config: CheckedConfig): Promise<string | undef
 
 /** Every service that takes a run and has none works on this one. */
 export async function giveRun(config: CheckedConfig, runId: string): Promise<CheckedConfig> {
+  return await withDefault(config, 'runId', runId)
+}
+
+/** Every indexer that has no run works on the newest after this one. */
+export async function giveAfterRun(config: CheckedConfig, afterRun: string): Promise<CheckedConfig> {
+  return await withDefault(config, 'afterRun', afterRun)
+}
+
+async function withDefault(config: CheckedConfig, option: 'runId' | 'afterRun', runId: string): Promise<CheckedConfig> {
   const services = config.services.map(async service => {
-    const isOpen = service.options.runId === undefined && (await takesRun(service, config.folder))
-    return isOpen ? { ...service, options: { ...service.options, runId } } : service
+    const isOpen = service.options[option] === undefined && (await hasOption(service, option, config.folder))
+    return isOpen ? { ...service, options: { ...service.options, [option]: runId } } : service
   })
   return { ...config, services: await Promise.all(services) }
 }
@@ -63,8 +72,8 @@ async function runIdOf({ name, options }: CheckedService, logger: Logger): Promi
 }
 
 /** A simulation creates its own run. A type that can't be loaded is a failure of its service. */
-async function takesRun({ type, enabled }: CheckedService, folder: string): Promise<boolean> {
+async function hasOption({ type, enabled }: CheckedService, option: string, folder: string): Promise<boolean> {
   if (type === 'simulation' || !enabled) return false
   const resolved = await resolveServiceType(type, folder).catch(() => undefined)
-  return resolved !== undefined && Object.hasOwn(resolved.options, 'runId')
+  return resolved !== undefined && Object.hasOwn(resolved.options, option)
 }

@@ -8,11 +8,12 @@ import { withOverrides } from '../config/environment-overrides.ts'
 import { ofFile, readConfig } from '../config/load-config.ts'
 import type { WholeConfig } from '../config/whole-config.ts'
 import type { Bytes } from '../disk/bytes.ts'
+import { makeRunId } from '../run-id.ts'
 import { UnknownServiceError } from '../services/errors.ts'
 import type { Keep } from '../services/retention/keep.ts'
 import { openStorage } from '../storage/open-storage.ts'
 import type { Storage } from '../storage/storage.ts'
-import { giveRun, runOfIngest } from '../with-run-id.ts'
+import { giveAfterRun, giveRun, runOfIngest } from '../with-run-id.ts'
 import { lastTickAfter } from './last-tick.ts'
 
 /** Which pipeline to run. */
@@ -102,14 +103,21 @@ export async function withRunChoice(config: CheckedConfig, choice: ConfigChoice)
   }
   const described = run === undefined ? await runOfIngest(config) : undefined
   if (described !== undefined) return await giveRun(config, described)
-  const runId = run === undefined || run === 'newest' ? await newestRun(config) : run
-  return runId === undefined || runId === 'next' ? config : await giveRun(config, runId)
+  if (run !== undefined && run !== 'newest' && run !== 'next') return await giveRun(config, run)
+  // A source of this process begins its run after the indexers, by the same clock.
+  if (config.services.some(service => service.enabled && isSource(service))) return config
+  const newest = await newestRun(config)
+  if (newest !== undefined && run !== 'next') return await giveRun(config, newest)
+  // Another machine's clock may be behind, and its run may begin at this very moment.
+  return await giveAfterRun(config, newest ?? FIRST_RUN)
 }
 
-/** Without a source here, it is the newest run, produced elsewhere. */
+/** Sorts before every run. */
+const FIRST_RUN = makeRunId(0, '00000000-0000-0000-0000-000000000000')
+
+/** Newest stored run, produced elsewhere. */
 async function newestRun(config: CheckedConfig): Promise<string | undefined> {
   const services = config.services.filter(({ enabled }) => enabled)
-  if (services.some(isSource)) return undefined
   const bindings = services.flatMap(service => Object.values(service.bindings))
   const storage = config.resources.storages[bindings.find(({ kind }) => kind === 'storage-read')?.name ?? '']
   if (storage === undefined) return undefined

@@ -4,10 +4,10 @@ import { describe, it } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { open } from 'tidemark'
 import { migratedDatabase, temporaryFolder } from '../../../../testing/databases.ts'
+import { dumpOf } from '../../../../testing/index-dump.ts'
 import { journeyOn } from '../../../../testing/long.ts'
 import { SeededRandom } from '../../../../testing/seeded-random.ts'
 import { BATCH_TOPIC, contractsRegistry, FileSystemStorage, openIndex, topicOfRun } from '../../src/index.ts'
-import { dumpOf } from './index-dump.ts'
 import { expectedRows, RUN_ID, type Settings, SILENT, simulationOption, startProcess, tickRows } from './world.ts'
 
 const LAST_TICK = 300

@@ -19,13 +19,26 @@ export type IndexerOptions = {
   readonly indexOptions?: IndexOptions
   /** Run to index (default: the newest run that starts after the indexer). */
   readonly runId?: string
+  /**
+   * Without `runId`: run after which the newest is indexed, such as the newest that is stored now (default: by this machine's
+   * clock, any run that starts later).
+   */
+  readonly afterRun?: string
   /** Time between two searches for a run (default '1s'). */
   readonly discoveryInterval?: Duration
   /** Logger (default: warnings and errors to standard error). */
   readonly logger?: Logger
 }
 
-export const INDEXER_OPTIONS = ['storage', 'index', 'indexOptions', 'runId', 'discoveryInterval', 'logger'] as const
+export const INDEXER_OPTIONS = [
+  'storage',
+  'index',
+  'indexOptions',
+  'runId',
+  'afterRun',
+  'discoveryInterval',
+  'logger',
+] as const
 
 const CONSOLE: Logger = {
   debug() {},
@@ -43,6 +56,7 @@ export abstract class Indexer extends Service {
   readonly #index: string
   readonly #indexOptions: IndexOptions
   readonly #runId: string | undefined
+  readonly #afterRun: string | undefined
   readonly #discoveryMs: number
 
   constructor(name: string, options: IndexerOptions) {
@@ -51,6 +65,7 @@ export abstract class Indexer extends Service {
     this.#index = options.index
     this.#indexOptions = options.indexOptions ?? {}
     this.#runId = options.runId === undefined ? undefined : requireRunId(options.runId)
+    this.#afterRun = options.afterRun === undefined ? undefined : requireRunId(options.afterRun)
     this.#discoveryMs = parseDuration('discoveryInterval', options.discoveryInterval ?? '1s', { min: 1 })
   }
 
@@ -90,7 +105,7 @@ export abstract class Indexer extends Service {
 
   async #discover(context: ServiceContext): Promise<string | null> {
     const { signal } = context
-    const after = makeRunId(Date.now(), LOWEST_UUID)
+    const after = this.#afterRun ?? makeRunId(Date.now(), LOWEST_UUID)
     using _waiting = context.waiting('a run to begin')
     while (!signal.aborted) {
       const newest = await this.#newestRun(after, context)

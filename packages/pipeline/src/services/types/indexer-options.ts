@@ -9,12 +9,16 @@ export const RUN_OPTIONS = {
     says: 'Run to index.',
     otherwise: "the simulation's run; without a simulation, the newest run that starts later",
   }),
+  afterRun: runId({
+    says: 'Run after which the newest is indexed, where there is no `runId`.',
+    otherwise: 'with `tidemark start`, the newest run that is stored when it starts',
+  }),
   discoveryInterval: duration({ says: 'Interval at which to look for a run.', min: 1, default: '1s' }),
 } as const satisfies OptionTable
 
 /** The common parts of every indexer. */
 export function indexerOptions(
-  { runId, discoveryInterval }: CheckedOptions<typeof RUN_OPTIONS>,
+  { runId, afterRun, discoveryInterval }: CheckedOptions<typeof RUN_OPTIONS>,
   resources: BoundResources,
   logger: Logger,
 ): IndexerOptions {
@@ -26,5 +30,6 @@ export function indexerOptions(
     discoveryInterval,
     logger,
     ...(runId !== undefined && { runId }),
+    ...(afterRun !== undefined && { afterRun }),
   }
 }
