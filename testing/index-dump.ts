@@ -1,4 +1,4 @@
-import type { IndexDatabase } from '../../src/index.ts'
+import type { IndexDatabase } from '@tidemark/pipeline'
 
 /**
  * Columns that say when or by whom something was done, not what came of it: two undisturbed runs differ in them as well.
@@ -36,21 +36,29 @@ const SQL = {
   },
 } as const
 
-/**
- * All tables of a run's index, every row in the order of its columns (the key comes first), as bytes. Not the file itself:
- * in a SQLite file a row stands where its turn came, and after a kill another batch may come first.
- */
-export async function dumpOf(index: IndexDatabase): Promise<Buffer> {
+/** A table of an index: its name with its columns, and every row in the order of its columns (the key comes first). */
+export type DumpedTable = { readonly name: string; readonly rows: readonly string[] }
+
+/** All tables of a run's index, one after the other; the same on every engine. */
+export async function* tablesOf(index: IndexDatabase): AsyncGenerator<DumpedTable, void, undefined> {
   const sql = SQL[index.engine]
-  const lines: string[] = []
   for (const table of await namesOf(index, sql.tables)) {
     const all = await namesOf(index, sql.columns(table))
     const columns = all.filter(column => !LEFT_OUT.has(`${table}.${column}`))
     const order = columns.map((_, at) => at + 1).join(', ')
-    lines.push(`${table} (${columns.join(', ')})`)
     const rows = await index.read<Record<string, unknown>>(sql.rows(table, columns.join(', '), order))
-    for (const row of rows) lines.push(JSON.stringify(columns.map(column => textOf(row[column]))))
+    const lines = rows.map(row => JSON.stringify(columns.map(column => textOf(row[column]))))
+    yield { name: `${table} (${columns.join(', ')})`, rows: lines }
   }
+}
+
+/**
+ * All of it as bytes. Not the file itself: in a SQLite file a row stands where its turn came, and after a kill another
+ * batch may come first.
+ */
+export async function dumpOf(index: IndexDatabase): Promise<Buffer> {
+  const lines: string[] = []
+  for await (const { name, rows } of tablesOf(index)) lines.push(name, ...rows)
   return Buffer.from(lines.join('\n'))
 }
 
@@ -60,5 +68,7 @@ async function namesOf(index: IndexDatabase, sql: string): Promise<string[]> {
 
 const textOf = (value: unknown): string | null => {
   if (value === null) return null
+  // SQLite has 1 and 0 for them.
+  if (typeof value === 'boolean') return value ? '1' : '0'
   return value instanceof Uint8Array ? Buffer.from(value).toString('hex') : String(value)
 }

@@ -78,7 +78,7 @@ export function shareObjectStore(): AsyncDisposable {
   return { [Symbol.asyncDispose]: end }
 }
 
-async function startObjectStore(): Promise<ObjectStore> {
+export async function startObjectStore(): Promise<ObjectStore> {
   const folder = temporaryFolder()
   const config = join(folder.path, 'ceph.conf')
   const started: Daemon[] = []

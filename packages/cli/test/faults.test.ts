@@ -6,10 +6,10 @@ import { describe, it } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { openIndex } from '@tidemark/pipeline'
 import { migratedDatabase, temporaryFolder } from '../../../testing/databases.ts'
+import { dumpOf } from '../../../testing/index-dump.ts'
 import { journeyOn } from '../../../testing/long.ts'
 import { until } from '../../../testing/until.ts'
 import { Line } from '../../pipeline/test/line.ts'
-import { dumpOf } from '../../pipeline/test/whole/index-dump.ts'
 import {
   RUN_ID,
   type Settings,
