@@ -284,8 +284,14 @@ export class HeldLease {
     const left = this.deadline - performance.now()
     // Longer than a timer can wait: the lease will be extended or settled long before.
     if (left > 0x7fff_ffff) return
-    this.#abortTimer = setTimeout(() => this.abort(this.staleError(0)), Math.max(0, left))
+    this.#abortTimer = setTimeout(() => this.#abortIfExpired(), Math.max(0, Math.ceil(left)))
     this.#abortTimer.unref()
+  }
+
+  /** A timer may fire up to a millisecond early: messages that wait in the page would still be delivered. */
+  #abortIfExpired(): void {
+    if (this.expired) this.abort(this.staleError(0))
+    else this.#armAbort()
   }
 
   #answerWaiters(slot: number, answer: (waiter: Waiter) => void): void {
