@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
 import { type Delivery, type Handler, StaleDeliveryError, type Tidemark } from '../index.ts'
 import type { ConformanceStores } from './conformance-store.ts'
-import { Gate, happened, payloadsOf, range, receive } from './consuming.ts'
+import { eventsOf, Gate, happened, payloadsOf, range, receive } from './consuming.ts'
 import { it } from './it.ts'
 import { until } from './until.ts'
 
@@ -276,6 +277,27 @@ export function handlers({ stores, shared }: ConformanceStores): void {
           assert.deepEqual(payloadsOf(taken).toSorted(), [1, 2])
           await Promise.all(taken.map(delivery => delivery.extend('1h')))
           assert.equal(await first.poll(0), null)
+        })
+      })
+
+      describe('a group with a short lease', () => {
+        it('claims no more than it handles in an eighth of it', async () => {
+          await using database = await store.fresh()
+          const tm = await database.open()
+          await tm.configureTopic('work', { lease: '1600ms', maxAttempts: 100 })
+          await tm.publishBatch('work', range(1, 400))
+          const received = eventsOf(tm, 'received')
+          const group = tm.consumerGroup('work').addConsumer('steady', async () => {
+            await delay(10)
+          })
+          await group.start()
+          await until(() => received.reduce((sum, { count }) => sum + count, 0) > 200, { what: 'some pages' })
+          await group.stop({ timeout: 0 })
+          // 20 of 10 ms each fit into 200 ms; timers may end a little early.
+          assert.ok(
+            received.every(({ count }) => count <= 25),
+            JSON.stringify(received),
+          )
         })
       })
 

@@ -179,6 +179,30 @@ export function heartbeats({ stores, shared }: ConformanceStores): void {
           await until(async () => (await tm.admin.health()).failing.length === 0, { what: 'health to say so' })
         })
 
+        it('keep their pace while claims find the group dead', async () => {
+          await using database = await store.fresh()
+          const tm = await pubSub(await database.open())
+          const group = tm.consumerGroup('events', 'g')
+          collect(group)
+          await group.start({ heartbeat: { interval: '1m', timeout: '10m' } })
+          await using _ = await database.breakDown('heartbeat')
+          await database.setStatus('g', 'DEAD')
+          const startedAt = performance.now()
+          const { totals: before } = tm.metrics()
+          await until(
+            async () => {
+              await tm.publish('events', 1)
+              const { claims, heartbeatFailures } = tm.metrics().totals
+              return claims > before.claims + 20 && heartbeatFailures > before.heartbeatFailures
+            },
+            { what: 'claims, and a heartbeat that they hurried' },
+          )
+          // The first claim hurries the first heartbeat; the next ones follow after a second or more.
+          const most = 1 + Math.ceil((performance.now() - startedAt) / 800)
+          const failures = tm.metrics().totals.heartbeatFailures - before.heartbeatFailures
+          assert.ok(failures <= most, `${failures} failures, at most ${most}`)
+        })
+
         it('end the group when its subscription turns out to be gone', async () => {
           await using database = await store.fresh()
           const tm = await pubSub(await database.open())

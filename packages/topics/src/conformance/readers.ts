@@ -100,6 +100,23 @@ export function readers({ stores, shared }: ConformanceStores): void {
           await other.ack()
         })
 
+        it('gives back the rest of its page when it aborted between two messages', async () => {
+          await using database = await store.fresh()
+          const tm = await database.open()
+          await tm.publishBatch('work', [1, 2, 3])
+          const abort = new AbortController()
+          // The first message is refused, and the call is aborted before the second is looked at.
+          const validate = (): { issues: [{ message: string }] } => {
+            abort.abort()
+            return { issues: [{ message: 'refused' }] }
+          }
+          const schema: Schema = { '~standard': { version: 1, vendor: 'conformance', validate } }
+          const reader = tm.reader('work', { batchSize: 3, schema })
+          await assert.rejects(reader.receive({ signal: abort.signal }), { name: 'AbortError' })
+          const rest = await consume(tm.reader('work'), 2)
+          assert.deepEqual(rest, [2, 3])
+        })
+
         it('takes a signal, and no other option', async () => {
           await using database = await store.fresh()
           const tm = await database.open()

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe } from 'node:test'
 import type { ConformanceStore, ConformanceStores } from './conformance-store.ts'
-import { eventsOf, groupOf, range, receive } from './consuming.ts'
+import { eventsOf, Gate, groupOf, happened, range, receive } from './consuming.ts'
 import { it } from './it.ts'
 import { until } from './until.ts'
 
@@ -34,6 +34,26 @@ export function suspects({ shared }: ConformanceStores): void {
             [{ payload: '13', attempts: 2 }],
           )
           await group.stop({ timeout: 0 })
+        })
+      })
+
+      describe('a group with one attempt per message', () => {
+        it('claims no more than it handles, so that a crash costs no more', async () => {
+          await using database = await store.fresh()
+          const tm = await database.open()
+          await tm.configureTopic('work', { maxAttempts: 1 })
+          await tm.publishBatch('work', range(1, 5))
+          const received = eventsOf(tm, 'received')
+          const gate = new Gate()
+          const group = tm.consumerGroup('work').addConsumer('worker', () => gate.passed, { concurrency: 2 })
+          await group.start()
+          await happened(received, 1, 'a page')
+          gate.open()
+          await until(() => received.reduce((sum, { count }) => sum + count, 0) === 5, { what: 'all messages' })
+          assert.ok(
+            received.every(({ count }) => count <= 2),
+            JSON.stringify(received),
+          )
         })
       })
 
