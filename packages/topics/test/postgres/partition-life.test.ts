@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { until } from '../../../../testing/until.ts'
+import { DEFAULT_BACKFILL } from '../../src/backfill/backfill-plan.ts'
 import type { CleanUpStep } from '../../src/stores/log.ts'
 import type { SubscriptionRecord } from '../../src/stores/subscription-record.ts'
 import {
@@ -21,6 +22,7 @@ import {
 useServer()
 
 const HOUR = 3_600_000
+const BACK = { mode: 'continue', limit: null, plan: DEFAULT_BACKFILL } as const
 const SHORT = { retentionMs: HOUR, leaseMs: HOUR, partitionRows: 10 }
 
 describe('a partition', () => {
@@ -192,6 +194,26 @@ describe('dropping a partition', () => {
       removed.reduce((sum, each) => sum + each, 0),
       95,
     )
+  })
+
+  it('counts anew what a dead group has not claimed that was back since it was counted', async () => {
+    await using bench = await open({ ...SHORT, zeroSubscriptionRetentionMs: HOUR })
+    const { store, topic, functions } = bench
+    const die = () => admin.query(`update ${bench.schema}.subscription set status = 'DEAD'`)
+    const subscription = await store.subscriptions.subscribe(topic, 'g', 'beginning')
+    await fill(bench, 12)
+    await age(bench, 2 * HOUR)
+    await until(async () => (await step(bench, { sealOnly: true })).sealed >= 1, { what: 'a partition to be sealed' })
+    await store.leases.settle([ackAll(await claimLease(bench, subscription, { limit: 2 }))])
+    await die()
+    // Here the cleaner was held up, until the group had been back and was dead again.
+    await admin.query(`select ${functions}.note_unclaimed(${topic.id})`)
+    await store.subscriptions.resurrect(topic, subscription, BACK)
+    await store.leases.settle([ackAll(await claimLease(bench, subscription, { limit: 3 }))])
+    await die()
+    await admin.query(`select from ${functions}.begin_drop(${topic.id})`)
+    const { lost } = await store.subscriptions.resurrect(topic, subscription, BACK)
+    assert.equal(lost, 4, 'nine were in the partition, of which it has claimed five')
   })
 
   it('that was decided on is not read by a group that starts only now', async () => {
