@@ -18,6 +18,7 @@ import {
   S3Storage,
   type S3StorageOptions,
   StorageAccessError,
+  StorageError,
   StorageFullError,
   StorageUnreachableError,
   StorageUnsuitableError,
@@ -247,6 +248,30 @@ describe('a server that is overloaded, cut off or full', () => {
     const error = await failure(storage.writeBatch(batchOf(ticksOf([1]))))
     assert.ok(error instanceof StorageFullError)
     assert.equal([gone, broken, error].every(isEnvironmentFault), true)
+  })
+})
+
+describe('an answer that is a success and is none', () => {
+  onServer('does not cost the broken object that could not be copied', async options => {
+    const storage = await S3Storage.open(options)
+    const { storageKey } = await storage.writeBatch(batchOf(ticksOf([1])))
+    // S3 begins the answer before it has copied, so an error comes with the status 200.
+    const body = '<?xml version="1.0"?><Error><Code>InternalError</Code><Message>copying failed</Message></Error>'
+    await using door = await openDoor(options, ({ headers }) =>
+      headers['x-amz-copy-source'] === undefined ? 'pass' : { status: 200, body },
+    )
+    const behind = await S3Storage.open({ ...options, endpoint: door.endpoint, maxAttempts: 2 })
+    await assert.rejects(behind.quarantine(storageKey, 'broken'), StorageUnreachableError)
+    assert.equal((await storage.readBatch(storageKey)).length, 1)
+  })
+
+  onServer('of a listing that is cut off is refused, and not taken for the end', async options => {
+    const storage = await S3Storage.open(options)
+    await storage.writeBatch(batchOf(ticksOf([1])))
+    const body = '<ListBucketResult><IsTruncated>true</IsTruncated></ListBucketResult>'
+    await using door = await openDoor(options, ({ url }) => (url.includes('list-type') ? { status: 200, body } : 'pass'))
+    const behind = await S3Storage.open({ ...options, endpoint: door.endpoint })
+    await assert.rejects(behind.listRuns(), StorageError)
   })
 })
 

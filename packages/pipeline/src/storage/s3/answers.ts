@@ -10,9 +10,12 @@ export type Listing = {
 
 export type StoredObject = { readonly key: string; readonly bytes: number }
 
-/** undefined if it is no listing. */
+/** undefined if it is no listing, or is cut off and does not say how to go on. */
 export function readListing(xml: string): Listing | undefined {
   if (!/<ListBucketResult[\s>]/.test(xml)) return undefined
+  const isWhole = textOf(xml, 'IsTruncated') !== 'true'
+  const next = isWhole ? undefined : textOf(xml, 'NextContinuationToken')
+  if (!isWhole && next === undefined) return undefined
   const isEncoded = textOf(xml, 'EncodingType') === 'url'
   const name = (text: string | undefined): string => (isEncoded ? decoded(text ?? '') : (text ?? ''))
   return {
@@ -21,7 +24,7 @@ export function readListing(xml: string): Listing | undefined {
       bytes: Number(textOf(part, 'Size') ?? 0),
     })),
     folders: partsOf(xml, 'CommonPrefixes').map(part => name(textOf(part, 'Prefix'))),
-    next: textOf(xml, 'IsTruncated') === 'true' ? textOf(xml, 'NextContinuationToken') : undefined,
+    next,
   }
 }
 

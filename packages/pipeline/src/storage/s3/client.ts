@@ -142,7 +142,7 @@ export class S3Client {
       const received = Buffer.from(await answer.arrayBuffer())
       this.#counts.bytesSent += body?.length ?? 0
       this.#counts.bytesReceived += received.length
-      return { status: answer.status, headers: answer.headers, body: received }
+      return { status: statusOf(method, answer.status, received), headers: answer.headers, body: received }
     } catch (error) {
       faults.problem = problemOf(error)
       faults.cause = error
@@ -179,6 +179,10 @@ export class S3Client {
     return new StorageError(doing, what, new Error(`${endpoint.origin} answers ${status} ${code} ${message}`.trim()))
   }
 }
+
+/** Servers begin to answer before they have copied an object, so an error of that comes with a 200. */
+const statusOf = (method: S3Request['method'], status: number, body: Buffer): number =>
+  method === 'PUT' && status === 200 && readError(body.toString()).code !== '' ? 500 : status
 
 /** A missing bucket and a missing object are both 404. */
 function isBucketMissing({ status, body }: S3Answer): boolean {

@@ -56,7 +56,7 @@ async function* pages(
     })
     const listing = readListing(body.toString())
     if (listing === undefined)
-      throw new StorageError('Listing', client.place.name, new Error('the answer is no listing'))
+      throw new StorageError('Listing', client.place.name, new Error('the answer is no listing, or only a part of one'))
     yield {
       objects: listing.objects.map(({ key, bytes }) => ({ key: strip(key), bytes })),
       folders: listing.folders.map(folder => strip(folder).slice(prefix.length, -1)),
