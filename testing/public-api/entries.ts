@@ -105,4 +105,12 @@ import { open } from 'tidemark'
 declare const entries: readonly AuditEntry[]
 `,
   },
+  {
+    specifier: '@tidemark/jetstream',
+    file: 'packages/jetstream/src/index.ts',
+    examples: ['function'],
+    given: `
+import { open } from 'tidemark'
+`,
+  },
 ]

@@ -8,7 +8,7 @@ const load = async (): Promise<StoreEngine> => (await import('./engine.ts')).jet
  *
  * @example
  * registerJetStream()
- * const tm = await open('nats://a:4222,b:4222,c:4222', { namespace: 'orders' })
+ * const tm = await open('nats://a:4222,b:4222,c:4222', { namespace: 'orders', replicas: 3 })
  */
 export function registerJetStream(): void {
   registerStore('nats', load)

@@ -144,3 +144,15 @@ export async function ageMessages({ topics, ns, client }: Parts, topic: TopicRec
     result: null,
   }))
 }
+
+/** For the group, as a change that was judged by a leader whose clock was ahead leaves it. */
+export async function passTime(
+  parts: Parts,
+  topic: TopicRecord,
+  { id }: SubscriptionRecord,
+  ms: number,
+): Promise<void> {
+  const { value, seq } = await parts.steward.read({ topic, id })
+  const data = Buffer.from(JSON.stringify({ ...value, at: value.at + ms, steward: null }))
+  await parts.client.store([{ subject: parts.ns.names.group(topicKey(topic), id), data, expected: seq }])
+}

@@ -58,6 +58,10 @@ export type OpenOptions = {
    * Default: what the URL's `sslmode` says.
    */
   ssl?: boolean | object
+  /** NATS JetStream only: replicas of the streams that are created, 1 to 5 (default 1). */
+  replicas?: number
+  /** NATS JetStream only: timeout of a request to the servers (default 5 s). */
+  requestTimeout?: Duration
   /** Maintenance jobs, run by one process at a time: a preset, options, or `false` to run them on demand only. */
   maintenance?: MaintenancePreset | MaintenanceOptions | false
 }

@@ -2,8 +2,7 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { skipWithoutNats } from '../../../../testing/nats-binary.ts'
 import { until } from '../../../../testing/until.ts'
-import { topicKey } from '../../src/nats/names.ts'
-import { claim, publishNumbers, servers, settle } from '../parts.ts'
+import { claim, passTime, publishNumbers, servers, settle } from '../parts.ts'
 
 const HOUR = 3_600_000
 
@@ -14,16 +13,13 @@ describe('a leader whose clock was an hour ahead', { skip: skipWithoutNats() }, 
     const { open } = await namespace()
     await using parts = await open()
     await using other = await open()
-    const { store, steward, client, ns } = parts
+    const { store } = parts
     const topic = await store.topics.configure('work', { semantics: 'pub-sub' })
     const group = await store.subscriptions.subscribe(topic, 'g', 'beginning')
     await publishNumbers(parts, topic, 1, 2)
     const held = await claim(parts, topic, group, { limit: 1, leaseMs: 60_000 })
     assert.ok(held)
-    const { value, seq } = await steward.read({ topic, id: group.id })
-    // As a change that was judged with the time of such a leader leaves it.
-    const data = Buffer.from(JSON.stringify({ ...value, at: value.at + HOUR, steward: null }))
-    await client.store([{ subject: ns.names.group(topicKey(topic), group.id), data, expected: seq }])
+    await passTime(parts, topic, group, HOUR)
     const early = await claim(other, topic, group, { limit: 1 })
     assert.equal(early?.attempts?.[0], 2)
     assert.deepEqual((await settle(parts, held, { acks: 'all' })).stale, [0])
