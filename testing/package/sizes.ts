@@ -12,6 +12,7 @@ import { runOrThrow } from './run-program.ts'
 const INSTALLATIONS: { readonly [title: string]: readonly string[] } = {
   'library on SQLite': ['tidemark'],
   'library on PostgreSQL': ['tidemark', 'pg'],
+  'library on NATS JetStream': ['@tidemark/jetstream', 'tidemark'],
   'command alone': ['@tidemark/cli', 'tidemark'],
   'command with pipeline and server': ['@tidemark/cli', '@tidemark/server', '@tidemark/pipeline', 'tidemark'],
 }

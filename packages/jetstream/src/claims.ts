@@ -1,4 +1,5 @@
-import type { ClaimRecord, LeaseHolder, Leases, RetryRecord, TopicRecord } from 'tidemark/store'
+import { SubscriptionGoneError } from 'tidemark'
+import type { ClaimRecord, LeaseHolder, Leases, RetryRecord, SubscriptionRecord, TopicRecord } from 'tidemark/store'
 import { Slots } from './group/bitmap.ts'
 import { type GroupDocument, type LiveLease, liveLeases, type Retry } from './group/document.ts'
 import { heldBy } from './group/expiry.ts'
@@ -18,6 +19,12 @@ export function jetStreamClaims(
   topics: TopicStore,
   steward: Steward,
 ): Pick<Leases, 'list' | 'holders' | 'release' | 'retries'> {
+  const groupOf = async (topic: TopicRecord, subscription: SubscriptionRecord): Promise<GroupDocument> => {
+    const ref = { topic: { id: topic.id, uid: topic.uid }, id: subscription.id }
+    const { value } = await orGone(topic, subscription, steward.read(ref))
+    if (value.uid !== subscription.uid) throw new SubscriptionGoneError(topic.name, subscription.group)
+    return value
+  }
   return {
     list: async (topic, { subscriptionId, consumer, after, limit, named }) => {
       const { value } = await topics.read(topic)
@@ -32,11 +39,7 @@ export function jetStreamClaims(
         .toSorted((a, b) => compare(placeOf(a.lease), a.token, placeOf(b.lease), b.token))
       return await Promise.all(all.slice(0, limit).map(each => toClaim(ns, value, each, named)))
     },
-    holders: async (topic, subscription) => {
-      const ref = { topic: { id: topic.id, uid: topic.uid }, id: subscription.id }
-      const { value } = await orGone(topic, subscription, steward.read(ref))
-      return holdersOf(value)
-    },
+    holders: async (topic, subscription) => holdersOf(await groupOf(topic, subscription)),
     release: async (topic, token) => {
       const id = parseToken(token)?.subscription
       const { value } = await topics.read(topic)
@@ -51,9 +54,7 @@ export function jetStreamClaims(
       }
     },
     retries: async (topic, subscription, { after, limit, maxBytes = Number.MAX_SAFE_INTEGER }) => {
-      const ref = { topic: { id: topic.id, uid: topic.uid }, id: subscription.id }
-      const { value } = await orGone(topic, subscription, steward.read(ref))
-      const all = await firstRetries(ns, topic, value, { after, limit })
+      const all = await firstRetries(ns, topic, await groupOf(topic, subscription), { after, limit })
       const records: RetryRecord[] = []
       let bytes = 0
       for (const retry of all.slice(0, limit)) {

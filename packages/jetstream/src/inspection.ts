@@ -93,6 +93,7 @@ export function jetStreamInspection(parts: Parts): Inspection {
     },
     unsubscribedTopics,
     size: async () => {
+      await ns.assertThere()
       const streams = await ns.client.streamNames(ns.names.prefix())
       const infos = await Promise.all(streams.map(stream => ns.client.info(stream)))
       return { bytes: infos.reduce((sum, { state }) => sum + state.bytes, 0), reusableBytes: 0 }

@@ -1,5 +1,5 @@
 /** The hooks of the conformance suites: each edits the documents of the engine. */
-import type { ConformanceHooks } from 'tidemark/conformance'
+import { type ConformanceHooks, MissingHookError } from 'tidemark/conformance'
 import { endOf, idOf, placeOf, seqOf } from '../src/entry.ts'
 import { tombstone } from '../src/group/change.ts'
 import type { GroupDocument, PageSummary, Retry } from '../src/group/document.ts'
@@ -184,6 +184,45 @@ export function hooksOf(client: Client): Partial<ConformanceHooks> {
         cursor: endOf(seqOf(group.cursor) + ids),
         lastId: idOf(seqOf(group.lastId) + ids, placeOf(group.lastId)),
       })),
+    ageMessageIds: async ms => {
+      for (const topic of await topics()) {
+        const key = topicKey(topic)
+        for (const marker of await client.lasts(names.logStream(key), names.marker(key, '*'))) {
+          const livesMs = Number.parseInt(marker.header('Nats-TTL'), 10) * 1_000
+          // As the server removes what has lived for so long. A marker without a limit has no such header.
+          if (livesMs <= ms) await client.api(`STREAM.MSG.DELETE.${names.logStream(key)}`, { seq: marker.seq })
+        }
+      }
+    },
+    // A write that puts the same text in the same place is no change; nor is a look at the clock of the servers.
+    contents: async () => {
+      const found: string[] = []
+      for (const stream of await client.streamNames(names.prefix())) {
+        for (let seq = 1; ; ) {
+          const next = await client.next(stream, '>', seq)
+          if (next === null) break
+          seq = next.seq + 1
+          if (next.subject === names.inNamespace('clock')) continue
+          found.push(`${stream} ${next.subject} ${Buffer.from(next.data).toString('base64')}`)
+        }
+      }
+      return found.toSorted()
+    },
+    breakDown: async what => {
+      const stored = { publish: 'L', claim: 'G', settle: undefined, heartbeat: undefined }[what]
+      // Claims, settlements and heartbeats write the same document, so a test of the others can't begin.
+      if (stored === undefined) throw new MissingHookError(`breakDown of a ${what}`)
+      const limit = async (max_bytes: number): Promise<void> => {
+        for (const stream of await client.streamNames(names.prefix() + stored)) {
+          const { config } = await client.info(stream)
+          await client.api(`STREAM.UPDATE.${stream}`, { ...config, max_bytes })
+        }
+      }
+      const mend = async (): Promise<void> => await limit(-1)
+      // As if its part of the disk were full.
+      await limit(1)
+      return { mend, [Symbol.asyncDispose]: mend }
+    },
     replaceIdentity: async of => {
       if (of === 'topics') for (const topic of await topics()) await replaceTopic(topic)
       else await editGroups(group => ({ ...group, uid: 4_711 }))

@@ -93,6 +93,7 @@ export type {
   ConformanceLock,
   ConformanceTransaction,
 } from './conformance/hooks.ts'
+export { MissingHookError } from './conformance/it.ts'
 export { type TestDatabaseParts, testDatabase } from './conformance/test-database.ts'
 
 const SUITES = {

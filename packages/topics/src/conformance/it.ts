@@ -3,7 +3,7 @@ import { it as register, type TestContext, type TestOptions } from 'node:test'
 
 type Body = (t: TestContext) => void | Promise<void>
 
-/** A hook that a test needs and the database lacks. */
+/** A hook that a test needs and the database lacks. A hook that has only some of its kinds throws it for the others. */
 export class MissingHookError extends Error {
   constructor(hook: string) {
     super(`the database has no hook '${hook}'`)
