@@ -269,7 +269,9 @@ describe('an answer that is a success and is none', () => {
     const storage = await S3Storage.open(options)
     await storage.writeBatch(batchOf(ticksOf([1])))
     const body = '<ListBucketResult><IsTruncated>true</IsTruncated></ListBucketResult>'
-    await using door = await openDoor(options, ({ url }) => (url.includes('list-type') ? { status: 200, body } : 'pass'))
+    await using door = await openDoor(options, ({ url }) =>
+      url.includes('list-type') ? { status: 200, body } : 'pass',
+    )
     const behind = await S3Storage.open({ ...options, endpoint: door.endpoint })
     await assert.rejects(behind.listRuns(), StorageError)
   })
