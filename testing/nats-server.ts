@@ -36,6 +36,23 @@ export async function startNats({
   ...options
 }: NatsOptions = {}): Promise<NatsCluster> {
   if (program === undefined) throw new Error('There is no nats-server to run; ask skipWithoutNats() first')
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await startOnce(nodes, program, options)
+    } catch (error) {
+      // Nine ports that were free a moment ago: somebody else may have been faster.
+      if (!(error instanceof PortTaken) || attempt === MOST_ATTEMPTS) throw error
+    }
+  }
+}
+
+const MOST_ATTEMPTS = 3
+
+class PortTaken extends Error {}
+
+type MoreOptions = Omit<NatsOptions, 'nodes' | 'program'>
+
+async function startOnce(nodes: number, program: string, options: MoreOptions): Promise<NatsCluster> {
   const folder = temporaryFolder()
   const places = await Promise.all(
     Array.from({ length: nodes }, async (_, n) => ({
@@ -79,11 +96,7 @@ class NatsNode {
     program: string,
     folder: string,
     { name, port, route, monitor }: Place,
-    {
-      routes,
-      syncAlways,
-      settings = '',
-    }: Omit<NatsOptions, 'nodes' | 'program'> & { readonly routes: readonly string[] },
+    { routes, syncAlways, settings = '' }: MoreOptions & { readonly routes: readonly string[] },
   ) {
     this.name = name
     this.port = port
@@ -117,7 +130,10 @@ class NatsNode {
     this.#process = server
     if (server.pid !== undefined) watchProcess(server.pid, 'SIGKILL')
     await until(() => this.pid === undefined || this.#isHealthy(), { what: `${this.name} to be healthy` })
-    if (this.pid === undefined) throw new Error(`nats-server ended:\n${readFileSync(this.#log, 'utf8').slice(-2_000)}`)
+    if (this.pid !== undefined) return
+    const end = readFileSync(this.#log, 'utf8').slice(-2_000)
+    const Failure = end.includes('address already in use') ? PortTaken : Error
+    throw new Failure(`nats-server ended:\n${end}`)
   }
 
   /** SIGKILL, as when memory runs out. */
