@@ -1,4 +1,4 @@
-import { ConfigError, TopicNotFoundError, TransactionError } from 'tidemark'
+import { TopicNotFoundError, TransactionError } from 'tidemark'
 import { mergeTopicConfig, readTopicConfig, type TopicConfig, type Topics } from 'tidemark/store'
 import { removable } from './clean-up.ts'
 import { tombstone } from './group/change.ts'
@@ -7,6 +7,7 @@ import type { Namespace } from './namespace.ts'
 import { topicKey } from './nats/names.ts'
 import { recordOf, type TopicDocument } from './topic-document.ts'
 import type { TopicStore } from './topic-store.ts'
+import { refuseReferences } from './unsupported.ts'
 
 /** Most messages that a preview counts. */
 const MOST_COUNTED = 100_000
@@ -14,10 +15,10 @@ const MOST_COUNTED = 100_000
 /** The topics of a namespace. */
 export function jetStreamTopics(ns: Namespace, topics: TopicStore): Topics {
   const configure: Topics['configure'] = async (name, given) => {
+    refuseReferences(given)
     for (;;) {
       const found = await topics.find(name)
       if (found === undefined) {
-        refuseReferences(mergeTopicConfig(name, undefined, given, false))
         await topics.create(name, given)
         const created = await topics.find(name)
         if (created !== undefined) return recordOf(created.value)
@@ -44,6 +45,7 @@ export function jetStreamTopics(ns: Namespace, topics: TopicStore): Topics {
     list: async () => (await topics.list()).map(({ value }) => recordOf(value)),
     configure,
     preview: async (topic, given) => {
+      refuseReferences(given)
       const { value } = await topics.read(topic)
       const config = readTopicConfig(mergeTopicConfig(topic.name, value.config, given, await hasMessages(ns, value)))
       const groups = (await topics.groups(value)).map(group => group.value)
@@ -82,11 +84,4 @@ async function hasMessages(ns: Namespace, topic: TopicDocument): Promise<boolean
   if ((await lastSeq(ns, topic)) === 0) return false
   for await (const { count } of ns.reader(topic).walk(1)) if (count > 0) return true
   return false
-}
-
-function refuseReferences({ tracking }: TopicConfig): void {
-  if (tracking !== 'reference') return
-  const allowed =
-    "'offset' on NATS JetStream, which has no reference tracking. Use PostgreSQL or SQLite for such a topic"
-  throw new ConfigError('configureTopic.tracking', tracking, allowed)
 }

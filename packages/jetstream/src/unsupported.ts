@@ -1,8 +1,13 @@
 import { BackfillError, ConfigError } from 'tidemark'
-import type { Backfills, ReferenceTracking, SubscriptionRef, TopicRecord } from 'tidemark/store'
+import type { Backfills, ReferenceTracking, SubscriptionRef, TopicConfig, TopicRecord } from 'tidemark/store'
 
 const TRACKING =
   "'offset' on NATS JetStream, which has no reference tracking. Use PostgreSQL or SQLite for such a topic"
+
+/** Before the settings of an existing topic are looked at, whose error would name a way that there is not. */
+export function refuseReferences({ tracking }: Partial<TopicConfig>): void {
+  if (tracking === 'reference') throw new ConfigError('configureTopic.tracking', tracking, TRACKING)
+}
 
 const backfillError = (topic: TopicRecord, { group }: Pick<SubscriptionRef, 'group'>): BackfillError =>
   new BackfillError(

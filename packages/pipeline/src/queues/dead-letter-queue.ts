@@ -1,11 +1,12 @@
 import { fromBinary } from '@bufbuild/protobuf'
-import { type Delivery, type Reader, type Tidemark, TopicConflictError } from 'tidemark'
+import { ConfigError, type Delivery, type Reader, type Tidemark, TopicConflictError } from 'tidemark'
 import {
   type DeadLetterMessage,
   DeadLetterMessageSchema,
 } from '../contracts/gen/tidemark/pipeline/v1/notification_pb.ts'
 import { type DeadLetter, deadLetterMessage, deadLetterOf } from '../contracts/notifications.ts'
 import { wholeNumber } from '../options.ts'
+import { type UnfinishedLetters, unfinishedByOffset, unfinishedByReference } from './unfinished-letters.ts'
 
 /** Topic of ticks and metadata that could not be stored. */
 export const DEAD_LETTER_TOPIC = 'dead-letters'
@@ -57,19 +58,20 @@ export class DeadLetterQueue {
   /** Name of the topic. */
   readonly topic: string
   readonly #topics: Tidemark
+  readonly #unfinished: UnfinishedLetters
 
   static async open(topics: Tidemark, { topic = DEAD_LETTER_TOPIC } = {}): Promise<DeadLetterQueue> {
-    await configure(topics, topic)
-    const queue = new DeadLetterQueue(topics, topic)
+    const queue = new DeadLetterQueue(topics, topic, await configure(topics, topic))
     // From the start, so that no letter is removed before somebody has asked for it.
     await using reader = queue.#reader()
     await reader.ready()
     return queue
   }
 
-  private constructor(topics: Tidemark, topic: string) {
+  private constructor(topics: Tidemark, topic: string, unfinished: UnfinishedLetters) {
     this.#topics = topics
     this.topic = topic
+    this.#unfinished = unfinished
   }
 
   /** Stores dead letters durably. If it rejects, some may be stored; after another call a letter may be there twice. */
@@ -96,15 +98,8 @@ export class DeadLetterQueue {
 
   /** Lists dead letters, the oldest first, whether or not they are taken. Takes none. */
   async list({ limit = 100 }: { readonly limit?: number } = {}): Promise<DeadLetter[]> {
-    const { admin } = this.#topics
-    const letters: DeadLetter[] = []
-    const waiting = await admin.completion(this.topic, { unfinished: true, limit })
-    // One by one: a letter can have megabytes.
-    for (const { id } of waiting) {
-      const { messages } = await admin.browse(this.topic, { after: id - 1, before: id + 1 })
-      for (const { payload } of messages) letters.push(readLetter(payload))
-    }
-    return letters
+    const { letters } = await this.page({ limit })
+    return letters.map(({ letter }) => letter)
   }
 
   /** Lists dead letters with their places. A page begins after the place `after`. */
@@ -117,15 +112,15 @@ export class DeadLetterQueue {
   } = {}): Promise<LetterPage> {
     const { admin } = this.#topics
     const letters: PlacedLetter[] = []
-    const waiting = await admin.completion(this.topic, { unfinished: true, after, limit })
+    const waiting = await this.#unfinished({ after, limit })
     // One by one: a letter can have megabytes.
-    for (const { id, messageId } of waiting) {
+    for (const id of waiting) {
       const { messages } = await admin.browse(this.topic, { after: id - 1, before: id + 1 })
-      for (const { payload, createdAt } of messages) {
+      for (const { messageId, payload, createdAt } of messages) {
         letters.push({ letter: readLetter(payload), messageId, buriedAt: createdAt, place: id })
       }
     }
-    return { letters, next: waiting.length < limit ? null : (waiting.at(-1)?.id ?? null) }
+    return { letters, next: waiting.length < limit ? null : (waiting.at(-1) ?? null) }
   }
 
   /**
@@ -186,26 +181,37 @@ export class DeadLetterQueue {
   }
 }
 
+const OPTIONS = {
+  semantics: 'pub-sub',
+  maxRetention: 'none',
+  maxMessageBytes: MAX_MESSAGE_BYTES,
+  maxAttempts: MAX_ATTEMPTS,
+  backoff: { initial: 0, max: 0 },
+} as const
+
 /**
- * With reference tracking, because that records for each letter whether it was removed, which an offset does not know
- * without a claim. A topic created by an earlier version that has never had a letter is recreated.
+ * With reference tracking where there is one, because that records for each letter whether it was removed, which an offset
+ * does not know without a claim. A topic created by an earlier version that has never had a letter is recreated.
  */
-async function configure(topics: Tidemark, topic: string): Promise<void> {
-  const options = {
-    semantics: 'pub-sub',
-    tracking: 'reference',
-    maxRetention: 'none',
-    maxMessageBytes: MAX_MESSAGE_BYTES,
-    maxAttempts: MAX_ATTEMPTS,
-    backoff: { initial: 0, max: 0 },
-  } as const
+async function configure(topics: Tidemark, topic: string): Promise<UnfinishedLetters> {
+  const setUp = async (): Promise<UnfinishedLetters> => {
+    try {
+      await topics.configureTopic(topic, { ...OPTIONS, tracking: 'reference' })
+      return unfinishedByReference(topics, topic)
+    } catch (error) {
+      // NATS JetStream has none.
+      if (!(error instanceof ConfigError) || error.option !== 'configureTopic.tracking') throw error
+      await topics.configureTopic(topic, OPTIONS)
+      return unfinishedByOffset(topics, topic, GROUP)
+    }
+  }
   try {
-    await topics.configureTopic(topic, options)
+    return await setUp()
   } catch (error) {
     if (!(error instanceof TopicConflictError)) throw error
     if ((await topics.admin.describeTopic(topic)).messagesPublished > 0) throw inUse(topic)
     await topics.admin.deleteTopic(topic)
-    await topics.configureTopic(topic, options)
+    return await setUp()
   }
 }
 

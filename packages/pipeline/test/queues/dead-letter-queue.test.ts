@@ -2,6 +2,8 @@ import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { open, type Tidemark, TopicConflictError } from 'tidemark'
 import { migratedDatabase, temporaryFolder } from '../../../../testing/databases.ts'
+import { skipWithoutNats } from '../../../../testing/nats-binary.ts'
+import { startNats } from '../../../../testing/nats-server.ts'
 import { contractsRegistry, type DeadLetter, DeadLetterQueue } from '../../src/index.ts'
 
 const letterOf = (text: string): DeadLetter => ({
@@ -22,11 +24,13 @@ const PLACES = {
     return { url: `sqlite:${folder.path}/topics.db`, [Symbol.asyncDispose]: async () => folder[Symbol.dispose]() }
   },
   PostgreSQL: migratedDatabase,
+  // It has no reference tracking, and letters of megabytes need a server that takes them.
+  JetStream: async () => await startNats({ settings: 'max_payload: 8MB' }),
 }
 const openAt = async (url: string): Promise<Tidemark> => await open(url, { registry: contractsRegistry })
 
 for (const [engine, place] of Object.entries(PLACES)) {
-  describe(`dead letters on ${engine}`, () => {
+  describe(`dead letters on ${engine}`, { skip: engine === 'JetStream' && skipWithoutNats() }, () => {
     it('survive a restart, and are counted and listed', async () => {
       await using at = await place()
       {

@@ -1,0 +1,63 @@
+/** What the engine does not have is refused with what to use instead, and nothing is changed. */
+import assert from 'node:assert/strict'
+import { after, before, describe, it } from 'node:test'
+import { open, type Tidemark, TidemarkError } from 'tidemark'
+import { skipWithoutNats } from '../../../../testing/nats-binary.ts'
+import { type NatsCluster, startNats } from '../../../../testing/nats-server.ts'
+import { silent } from '../silent.ts'
+
+const PLAIN = { semantics: 'pub-sub' } as const
+const INSTEAD = /Use PostgreSQL or SQLite for such a topic/
+
+describe('what NATS JetStream does not have', { skip: skipWithoutNats() }, () => {
+  let cluster: NatsCluster
+  let tm: Tidemark
+
+  before(async () => {
+    cluster = await startNats()
+    tm = await open(cluster.url, { logger: silent })
+    await tm.configureTopic('empty', PLAIN)
+    await tm.configureTopic('used', PLAIN)
+    await tm
+      .consumerGroup('used', 'g')
+      .addConsumer('c', () => undefined)
+      .start()
+    await tm.publish('used', 1)
+  })
+  after(async () => {
+    await tm?.close()
+    await cluster?.[Symbol.asyncDispose]()
+  })
+
+  const refused = async (work: Promise<unknown>, message: RegExp): Promise<void> => {
+    await assert.rejects(work, (error: Error) => {
+      assert.ok(error instanceof TidemarkError, String(error))
+      assert.match(error.message, message)
+      return true
+    })
+  }
+
+  for (const topic of ['new', 'empty', 'used']) {
+    it(`is reference tracking: a topic that is ${topic} is refused, and stays as it was`, async () => {
+      const wanted = { ...PLAIN, tracking: 'reference' } as const
+      await refused(tm.configureTopic(topic, wanted), INSTEAD)
+      if (topic === 'new') return
+      await refused(tm.admin.previewTopic(topic, wanted), INSTEAD)
+      await refused(tm.admin.setTracking(topic, 'reference'), INSTEAD)
+      assert.equal((await tm.admin.describeTopic(topic)).config.tracking, 'offset')
+    })
+  }
+
+  it('are backfills', async () => {
+    await refused(
+      tm.admin.startBackfill('used', 'g', { from: 'beginning' }),
+      /needs no backfill: resetGroup\('used', 'g', …\) places it/,
+    )
+  })
+
+  it('is a part in transactions', async () => {
+    const tx = { query: async () => ({ rows: [] }) }
+    await refused(tm.publish('used', 2, { tx }), /Publish inside the transaction to a PostgreSQL topic, and relay/)
+    assert.equal((await tm.admin.browse('used')).messages.length, 1)
+  })
+})
