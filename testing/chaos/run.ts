@@ -8,6 +8,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Tidemark } from 'tidemark'
 import { createFolder, removeFolder } from '../folders.ts'
 import { SeededRandom } from '../seeded-random.ts'
+import { unwatchFolder } from '../watchdog.ts'
 import { findViolations } from './check/check.ts'
 import { type FinalGroup, type History, historyOf } from './check/history.ts'
 import type { Violation } from './check/violation.ts'
@@ -103,8 +104,11 @@ export async function runOnce(options: RunOptions): Promise<RunResult> {
       historyOf: key => linesAbout(entries, history, key),
     }
   } finally {
-    if (process.env.TIDEMARK_KEEP === '1') console.error(`Kept ${journals}`)
-    else removeFolder(journals)
+    if (process.env.TIDEMARK_KEEP === '1') {
+      // The watchdog would remove it when this process ends.
+      unwatchFolder(journals)
+      console.error(`Kept ${journals}`)
+    } else removeFolder(journals)
   }
 }
 
