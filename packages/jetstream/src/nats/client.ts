@@ -105,7 +105,23 @@ const RETRY_MS = 50
 /** A request without side effects is repeated after a silence of this part of its time. */
 const SILENCES = 4
 const FLUSH_MS = 500
+/** Between two attempts to reconnect, whichever the server. */
+const RECONNECT_MS = 50
 const text = new TextDecoder()
+
+/**
+ * The client compares the wall clock with the time of its last attempt, and waits for as long as that is ahead: after a
+ * clock that was an hour ahead was set right, an hour. A wait of minus infinity is over at once by any clock.
+ */
+function everySoOften(ms: number): () => number {
+  let last = Number.NEGATIVE_INFINITY
+  return () => {
+    const left = last + ms - performance.now()
+    if (left > 0) return left
+    last = performance.now()
+    return Number.NEGATIVE_INFINITY
+  }
+}
 
 /** What the store needs of a NATS server: atomic writes, reads from the leader and from any replica, and streams. */
 export class Client {
@@ -127,7 +143,7 @@ export class Client {
         name,
         timeout: timeoutMs,
         maxReconnectAttempts: -1,
-        reconnectTimeWait: 100,
+        reconnectDelayHandler: everySoOften(RECONNECT_MS),
         // A password that is changed on the servers is changed back, or the process is started again: until then it tries.
         ignoreAuthErrorAbort: true,
       })
