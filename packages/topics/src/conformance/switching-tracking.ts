@@ -6,7 +6,7 @@ import { type ConformanceStores, needs } from './conformance-store.ts'
 import { range } from './consuming.ts'
 import { it } from './it.ts'
 import { openStore } from './open-store.ts'
-import { three, unfinished, Work } from './reference.ts'
+import { remove, three, unfinished, Work } from './reference.ts'
 import { until } from './until.ts'
 
 export function switchingTracking({ secluded }: ConformanceStores): void {
@@ -126,6 +126,24 @@ export function switchingTracking({ secluded }: ConformanceStores): void {
           await database.orphanBackfills()
           await work.backfill('late')
           assert.deepEqual(await work.drain('late'), before)
+        })
+
+        it('forgets the bits of removed groups, which others may have when it is switched back', async () => {
+          await using database = await engine.fresh()
+          await using store = await openStore(database)
+          const work = await Work.on(store)
+          await work.subscribe('removed')
+          await work.subscribe('kept')
+          const ids = await work.publish(3)
+          await store.subscriptions.setStatus(work.topic, work.group('removed'), 'CANCELLED')
+          await remove(work, 'removed')
+          await work.switchTo('offset')
+          await work.switchTo('reference')
+          await fill(work, 100)
+          await work.drain('kept')
+          await work.clearAll()
+          const done = { required: 'kept', completed: 'kept' }
+          assert.deepEqual(await work.completion(), new Map(ids.map(id => [id, done])))
         })
 
         it('delivers what a backfill had marked and not delivered', async () => {
