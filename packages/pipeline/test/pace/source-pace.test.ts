@@ -69,7 +69,14 @@ describe('a source that is faster than its indexers', () => {
     await until(() => storedTicks(pipeline) > 0, { ...PATIENCE, what: 'the first batch' })
     const waiting = async (): Promise<number> => (await pipeline.progress()).waitingBatches
     await until(async () => (await waiting()) > 3, { ...PATIENCE, what: 'batches to wait for the paused indexers' })
-    assert.equal((await pipeline.progress()).slowedBy, null)
+    const before = storedTicks(pipeline)
+    await until(
+      async () => {
+        assert.equal((await pipeline.progress()).slowedBy, null)
+        return storedTicks(pipeline) > before + 1_000
+      },
+      { ...PATIENCE, what: 'more ticks to be stored' },
+    )
   })
 
   it('is never slowed without limits', async () => {
