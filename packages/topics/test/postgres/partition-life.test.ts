@@ -196,6 +196,32 @@ describe('dropping a partition', () => {
     )
   })
 
+  it('does not happen if a group was reset while the cleaner waited for its lock', async () => {
+    await using bench = await open(SHORT)
+    const { schema, functions, store, topic } = bench
+    const subscription = await store.subscriptions.subscribe(topic, 'g', 'beginning')
+    await fill(bench, 12)
+    const place = 'window_from, window_to, late_ids, open_ids, from_id, next_id, seen_id, to_id, at_id'
+    await admin.query(`create table ${schema}.at_first as select ${place} from ${schema}.subscription`)
+    await drain(bench, subscription)
+    await age(bench, 2 * HOUR)
+    await until(async () => (await step(bench, { sealOnly: true })).sealed >= 1, { what: 'a partition to be sealed' })
+    const [operator, cleaner] = [await admin.connect(), await admin.connect()]
+    try {
+      await operator.query('begin')
+      await operator.query(`update ${schema}.subscription set (${place}) = (select * from ${schema}.at_first)`)
+      const dropping = cleaner.query(`select number from ${functions}.begin_drop(${topic.id})`)
+      const waits = `select from pg_stat_activity where pg_backend_pid() = any(pg_blocking_pids(pid))`
+      await until(async () => (await operator.query(waits)).rowCount, { what: 'the cleaner to wait' })
+      await operator.query('commit')
+      assert.deepEqual((await dropping).rows, [{ number: null }])
+    } finally {
+      operator.release(true)
+      cleaner.release(true)
+    }
+    assert.equal((await drain(bench, subscription)).length, 12)
+  })
+
   it('counts anew what a dead group has not claimed that was back since it was counted', async () => {
     await using bench = await open({ ...SHORT, zeroSubscriptionRetentionMs: HOUR })
     const { store, topic, functions } = bench
