@@ -1,6 +1,7 @@
 import { COMMAND_LINE } from './areas/cli.ts'
 import { COMBINATIONS } from './areas/combinations.ts'
 import { CONSUMING } from './areas/consume.ts'
+import { EDGES } from './areas/edges.ts'
 import { PIPELINE_AREA } from './areas/pipeline.ts'
 import { POSTGRES_STORE } from './areas/postgres.ts'
 import { SERVER } from './areas/server.ts'
@@ -23,4 +24,5 @@ export const AREAS: readonly Area[] = [
   COMMAND_LINE,
   WEB,
   COMBINATIONS,
+  EDGES,
 ]
