@@ -60,15 +60,14 @@ export function consumers({ stores, shared }: ConformanceStores): void {
         it('include readers and pulls', async () => {
           await using database = await store.fresh()
           const tm = await database.open()
-          await tm.publishBatch('work', [1, 2, 3, 4])
+          await tm.publishBatch('work', [1, 2, 3, 4, 5])
           const reader = tm.reader('work', { consumer: 'r' })
           const first = await receive(reader)
           await first.ack()
           await first.ack()
           await (await receive(reader)).nack('no', { delay: '1h' })
-          const { receipt, messages } = await tm.pull('work', undefined, { max: 2, consumer: 'p' })
-          const [one, other] = messages
-          await tm.settle(receipt ?? '', { acks: [one?.id ?? 0], nacks: [{ id: other?.id ?? 0, delay: '1h' }] })
+          const { receipt, messages } = await tm.pull('work', undefined, { max: 3, consumer: 'p' })
+          await tm.settle(receipt ?? '', { acks: 'all', nacks: [{ id: messages[1]?.id ?? 0, delay: '1h' }] })
           const figures = (await tm.admin.consumers('work')).map(({ consumer, processed, failed, handler }) => [
             consumer,
             processed,
@@ -76,7 +75,7 @@ export function consumers({ stores, shared }: ConformanceStores): void {
             handler.count,
           ])
           assert.deepEqual(figures, [
-            ['p', 1, 1, 2],
+            ['p', 2, 1, 3],
             ['r', 1, 1, 2],
           ])
           await reader.close()

@@ -117,6 +117,21 @@ export function pulling({ stores, shared }: ConformanceStores): void {
           assert.deepEqual({ inFlight, retries, backlog }, { inFlight: 0, retries: 0, backlog: 0 })
         })
 
+        it('of several publishes names each message as its publish did', async () => {
+          await using database = await store.fresh()
+          const tm = await database.open()
+          const refs = [await tm.publish('work', 1), await tm.publish('work', 2), await tm.publish('work', 3)]
+          const nacked = eventsOf(tm, 'nacked')
+          const pulled = await tm.pull('work', undefined, { max: 3 })
+          await tm.settle(receiptOf(pulled), { nacks: idsOf(pulled).map(id => ({ id, delay: '1h' })) })
+          const published = refs.map(({ messageId }) => messageId)
+          assert.deepEqual(
+            pulled.messages.map(({ messageId }) => messageId),
+            published,
+          )
+          assert.deepEqual(nacked.map(({ messageId }) => messageId).toSorted(), published.toSorted())
+        })
+
         it('claims once there is room, and no more than that', async () => {
           await using database = await store.fresh()
           const tm = await database.open()
