@@ -86,6 +86,14 @@ describe('a lost message', () => {
     assert.deepEqual(rulesOf({ entries, groups }), ['lost'])
   })
 
+  it('is excused if the publish was repeated, and the database lost the commit that stored it', () => {
+    const groups = [GROUP, { ...GROUP, group: 'billing' }]
+    const seen = [delivered('a'), ...acked('a')]
+    const repeated = [publish('a', 'invoked', 1), publish('a', 'unknown', 1), ...published('a', 2)]
+    assert.deepEqual(rulesOf({ entries: lines(...repeated, ...seen, loss(3, 5)), groups }), [])
+    assert.deepEqual(rulesOf({ entries: lines(...repeated, ...seen, loss(7, 8)), groups }), ['lost'])
+  })
+
   it('is excused if the database lost its commits at that time, and only then', () => {
     assert.deepEqual(rulesOf({ entries: lines(...published('a', 1), loss(1, 3)) }), [])
     assert.deepEqual(rulesOf({ entries: lines(...published('a', 1), loss(3, 4)) }), ['lost'])

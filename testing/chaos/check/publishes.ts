@@ -23,10 +23,17 @@ export function checkPublishes(history: History): Violation[] {
 function* findLost(history: History, group: FinalGroup, stories: Stories): Generator<Violation> {
   const dead = new Set(group.deadLetters.map(({ key }) => key))
   const seen = new Set(history.stories.filter(({ topic }) => topic === group.topic).map(({ key }) => key))
+  // What was seen may have been stored by a later call of the same publish, whose commit was lost.
+  const mayBeGone = new Set(
+    history.publishes
+      .filter(each => each.outcome !== 'failed' && isLost(history, each.topic, each))
+      .map(({ key }) => key),
+  )
   for (const publish of history.publishes) {
     if (publish.topic !== group.topic || dead.has(publish.key)) continue
     if (isLost(history, publish.topic, publish)) continue
-    if (publish.outcome === 'failed' || (publish.outcome === 'unknown' && !seen.has(publish.key))) continue
+    if (publish.outcome === 'failed') continue
+    if (publish.outcome === 'unknown' && (!seen.has(publish.key) || mayBeGone.has(publish.key))) continue
     const told = stories.get(placeOf(group, publish.key)) ?? []
     if (told.some(story => isSettled(history, story))) continue
     const outcome = publish.outcome === 'ok' ? 'was acknowledged as published' : 'was delivered to another group'
