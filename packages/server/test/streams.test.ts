@@ -182,6 +182,12 @@ describe('the stream of events', () => {
     await until(() => second.events.filter(ofTopic).length > 900, { what: 'the events that are still kept' })
     const numberOf = (id: unknown): number => Number(String(id).split('-')[1])
     assert.equal(numberOf(second.events.find(({ id }) => id !== undefined)?.id), numberOf(told.data.to) + 1)
+    // One event is enough.
+    const newest = numberOf(first.events.findLast(({ id }) => id !== undefined)?.id)
+    const justTooOld = String(seen.id).replace(/\d+$/, String(newest - 1_001))
+    await using third = await Listener.open(server.url, '/api/v1/events', { 'last-event-id': justTooOld })
+    const { data } = await third.next(({ event }) => event === 'missed', 'the event that was missed')
+    assert.deepEqual([data.reason, data.from], ['too-old', justTooOld])
   })
 
   it('disconnects a reader that reads nothing', async () => {

@@ -109,13 +109,6 @@ const pipeline: Mutant[] = [
     tests: ['pipeline/test/ledger'],
   },
   {
-    name: 'a failed batch is retried with its old error',
-    file: `${PIPELINE}/ledger/ledger-change.ts`,
-    find: "{ ...row, status: 'ready', settledAt: null, error: null }",
-    replace: "{ ...row, status: 'ready' }",
-    tests: ['pipeline/test/ledger'],
-  },
-  {
     name: 'a message for another indexer is taken',
     file: `${PIPELINE}/services/indexing/sources/topic-source.ts`,
     find: 'if (wanted !== undefined && wanted !== this.#run.indexer) {',
@@ -143,13 +136,6 @@ const pipeline: Mutant[] = [
     replace: '      await Promise.resolve(claim).catch(',
     tests: ['pipeline/test/indexing'],
   },
-  {
-    name: 'letters that were kept are not put back',
-    file: `${PIPELINE}/queues/dead-letter-queue.ts`,
-    find: "      await Promise.all(kept.map(delivery => delivery.nack('Put back', { delay: 0 })))\n",
-    replace: '',
-    tests: ['pipeline/test/queues', 'pipeline/test/dead-letters'],
-  },
 ]
 
 const server: Mutant[] = [
@@ -166,27 +152,6 @@ const server: Mutant[] = [
     find: 'return oldest > Number(number) + 1 ?',
     replace: 'return oldest > Number(number) + 2 ?',
     tests: ['server/test/streams'],
-  },
-  {
-    name: 'events are kept while nobody listens',
-    file: `${SERVER}/streams/event-hub.ts`,
-    find: '    this.#kept = []\n    this.#last.clear()\n',
-    replace: '',
-    tests: ['server/test/streams'],
-  },
-  {
-    name: 'a run that is gone is sent to every new reader',
-    file: `${SERVER}/streams/event-hub.ts`,
-    find: "if (of.startsWith('run:') && !told.has(of)) this.#last.delete(of)",
-    replace: "if (of.startsWith('nobody:') && !told.has(of)) this.#last.delete(of)",
-    tests: ['server/test/streams', 'server/test/runs'],
-  },
-  {
-    name: 'services report paths of the server',
-    file: `${SERVER}/streams/event-hub.ts`,
-    find: 'waitingFor: waitingFor && withoutPaths(waitingFor)',
-    replace: 'waitingFor',
-    tests: ['server/test/streams', 'server/test/pipeline'],
   },
 ]
 
