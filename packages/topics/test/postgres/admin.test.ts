@@ -17,17 +17,21 @@ type Plan = {
 }
 
 /** Every node on the log of every statement that ran inside this one, as the server executed it. */
-async function logNodesOf(statement: string): Promise<Plan[]> {
+const logNodesOf = async (statement: string): Promise<Plan[]> => (await logReadsOf(statement)).flat()
+
+/** The same, by the statement that read it; those that read no log are left out. */
+async function logReadsOf(statement: string): Promise<Plan[][]> {
   const client = new pg.Client({ connectionString: server.url })
   await client.connect()
-  const nodes: Plan[] = []
-  const collect = (plan: Plan): void => {
-    if (plan['Relation Name']?.startsWith('log_')) nodes.push(plan)
-    for (const each of plan.Plans ?? []) collect(each)
-  }
+  const reads: Plan[][] = []
+  const nodesIn = (plan: Plan): Plan[] => [
+    ...(plan['Relation Name']?.startsWith('log_') ? [plan] : []),
+    ...(plan.Plans ?? []).flatMap(nodesIn),
+  ]
   client.on('notice', ({ message: text }) => {
     const json = text?.slice(text.indexOf('{'))
-    if (text?.includes('plan:') && json) collect((JSON.parse(json) as { Plan: Plan }).Plan)
+    const nodes = text?.includes('plan:') && json ? nodesIn((JSON.parse(json) as { Plan: Plan }).Plan) : []
+    if (nodes.length > 0) reads.push(nodes)
   })
   try {
     await client.query("load 'auto_explain'")
@@ -42,7 +46,7 @@ async function logNodesOf(statement: string): Promise<Plan[]> {
     }
     await client.query('set client_min_messages = log')
     await client.query(statement)
-    return nodes
+    return reads
   } finally {
     await client.end()
   }
@@ -127,6 +131,35 @@ describe('looking at a topic of millions of messages', () => {
       )
       assert.ok(browsed.length > 0 && browsed.every(node => node['Node Type'] === 'Index Scan'), bounds)
     }
+  })
+})
+
+describe('looking at many topics', () => {
+  const TOPICS = 12
+
+  it('reads the logs of all topics that are behind in one statement', async () => {
+    await using bench = await open()
+    const { store, functions } = bench
+    for (let number = 0; number < TOPICS; number++) {
+      const topic = await store.topics.configure(`topic-${number}`, { semantics: 'pub-sub' })
+      for (const group of ['one', 'other']) await store.subscriptions.subscribe(topic, group, 'now')
+      await store.log.publish(topic, messages(number))
+    }
+    const reads = await logReadsOf(`select * from ${functions}.stats(1000, 10000, false)`)
+    // A topic without messages is not behind.
+    assert.deepEqual(
+      reads.map(nodes => nodes.length),
+      [TOPICS - 1],
+    )
+    const { topics } = await store.inspection.stats(1_000, false)
+    assert.deepEqual(
+      topics
+        .filter(({ topic }) => topic !== 'topic')
+        .map(({ topic, groups }) => [topic, ...groups.map(each => each.backlog)]),
+      Array.from({ length: TOPICS }, (_, number) => [`topic-${number}`, number, number]).toSorted(([one], [other]) =>
+        String(one) < String(other) ? -1 : 1,
+      ),
+    )
   })
 })
 

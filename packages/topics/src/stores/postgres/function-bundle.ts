@@ -32,6 +32,7 @@ const FILES = [
   'backfill',
   'backfill-batch',
   'backfill-delivery',
+  'backlogs',
   'inspection',
   'lanes',
   'previews',
