@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { fileURLToPath } from 'node:url'
+import type { build as Build } from 'esbuild'
 
 /** A file of the page: its name carries a hash of its content, so it can be cached for ever. */
 export type BundledFile = { readonly name: string; readonly bytes: Uint8Array }
@@ -13,7 +14,19 @@ const at = (path: string): string => fileURLToPath(new URL(path, import.meta.url
  * checkout bundles at start, so that `npm ci && npm start` needs no build step.
  */
 export async function bundlePage({ minify = true } = {}): Promise<Bundle> {
-  const { build } = await import('esbuild')
+  const { build, stop } = await import('esbuild')
+  bundling++
+  try {
+    return await bundleWith(build, minify)
+  } finally {
+    if (--bundling === 0) await stop()
+  }
+}
+
+/** Bundles that are being made. esbuild works in a process of 40 MB, which would stay for as long as the server runs. */
+let bundling = 0
+
+async function bundleWith(build: typeof Build, minify: boolean): Promise<Bundle> {
   const worker = await build({
     ...options(minify),
     entryPoints: [at('./page/world/worker.ts')],

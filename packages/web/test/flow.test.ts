@@ -97,6 +97,17 @@ test('fits into every width, and lays no node upon another', () => {
   }
 })
 
+test('gives a step with a long name the room that others do not need', () => {
+  const chain = ['service:simulation', 'queue:ticks', 'service:metadata-persistence', 'topic:batches', 'index:runs']
+  const edges = chain.slice(1).map((id, index) => edge(chain[index] ?? '', id))
+  const widthIn = (room: number): ReadonlyMap<string, number> =>
+    new Map(layoutOf({ nodes: chain.map(node), edges }, room).nodes.map(({ name, width }) => [name, width]))
+  const enough = widthIn(960)
+  assert.ok((enough.get('metadata-persistence') ?? 0) > 184, `${enough.get('metadata-persistence')}`)
+  assert.ok((enough.get('ticks') ?? 0) < 170, `${enough.get('ticks')}`)
+  assert.equal(new Set(widthIn(850).values()).size, 1, 'all are equally wide where names do not fit anyway')
+})
+
 test('divides a step that is too wide into rows of the same length', () => {
   const rows = Map.groupBy(layoutOf(wide(5), 640).nodes, ({ y }) => y)
   assert.deepEqual(

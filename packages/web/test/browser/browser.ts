@@ -3,8 +3,8 @@ import { BROWSER_FLAGS, browserPath, SHARED_BROWSER } from './browser-path.ts'
 
 export const SKIPPED = browserPath === undefined && 'no chromium on the PATH: the page is not tested in a browser'
 
-/** A busy machine takes longer than Playwright waits for. */
-const NAVIGATION_MS = 90_000
+/** A busy machine takes longer than the 30 seconds that Playwright waits for. */
+const PATIENCE_MS = 90_000
 
 /** A page that counts what went wrong on it. */
 export type Watched = { readonly page: Page; readonly problems: string[] }
@@ -48,7 +48,8 @@ export class TestBrowser implements AsyncDisposable {
   /** Somebody with a browser of their own: nothing is shared with others. */
   async person({ width = 1280, height = 900, colorScheme = 'dark', more = {} }: Visit = {}): Promise<BrowserContext> {
     const context = await this.#browser.newContext({ viewport: { width, height }, colorScheme, ...more })
-    context.setDefaultNavigationTimeout(NAVIGATION_MS)
+    context.setDefaultTimeout(PATIENCE_MS)
+    context.setDefaultNavigationTimeout(PATIENCE_MS)
     return context
   }
 

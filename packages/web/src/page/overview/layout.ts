@@ -1,7 +1,7 @@
 import type { Graph, GraphEdge, GraphNode } from '../shapes.ts'
 
 /** Sizes in pixels. The drawing is never scaled, so that its texts stay legible: it is laid out anew for each width. */
-export const NODE = { narrowest: 136, width: 144, widest: 240, height: 52 } as const
+export const NODE = { narrowest: 136, width: 144, widest: 240, height: 52, padding: 20, letter: 8.25 } as const
 const GAP = { across: 32, between: 12, down: 40 } as const
 /** Space between nodes side by side, where lines pass. */
 const GUTTER = 20
@@ -81,33 +81,45 @@ function untangled(
 }
 
 function across(graph: Graph, steps: readonly (readonly GraphNode[])[], room: number): Layout {
-  const free = room - (steps.length - 1) * GAP.across
-  const width = Math.min(NODE.widest, Math.floor(free / steps.length))
-  const gap = steps.length === 1 ? 0 : Math.min(170, Math.floor((room - width * steps.length) / (steps.length - 1)))
+  const widths = widthsOf(steps, room - (steps.length - 1) * GAP.across)
+  const taken = sum(widths)
+  const gap = steps.length === 1 ? 0 : Math.min(170, Math.floor((room - taken) / (steps.length - 1)))
   const tallest = Math.max(1, ...steps.map(step => step.length))
   const height = tallest * (NODE.height + GAP.between) - GAP.between
   const nodes = steps.flatMap((step, index) => {
     const top = (height - (step.length * (NODE.height + GAP.between) - GAP.between)) / 2
+    const x = sum(widths.slice(0, index)) + index * gap
     return step.map(
-      (node, row): Placed => ({
-        ...node,
-        x: index * (width + gap),
-        y: top + row * (NODE.height + GAP.between),
-        width,
-      }),
+      (node, row): Placed => ({ ...node, x, y: top + row * (NODE.height + GAP.between), width: widths[index] ?? 0 }),
     )
   })
   const placeOf = new Map(nodes.map(node => [node.id, node]))
   const ways = graph.edges.flatMap((edge): Way[] => {
     const [from, to] = [placeOf.get(edge.from), placeOf.get(edge.to)]
     if (from === undefined || to === undefined) return []
-    const [x1, y1, x2, y2] = [from.x + width, from.y + NODE.height / 2, to.x, to.y + NODE.height / 2]
+    const [x1, y1, x2, y2] = [from.x + from.width, from.y + NODE.height / 2, to.x, to.y + NODE.height / 2]
     const bend = Math.max(16, (x2 - x1) / 2)
     const label = y1 === y2 && x2 - x1 >= 44 && isAlone(edge, graph.edges) ? ([(x1 + x2) / 2, y1 - 8] as const) : null
     return [{ edge, label, path: `M${x1} ${y1}C${x1 + bend} ${y1} ${x2 - bend} ${y2} ${x2} ${y2}` }]
   })
-  return { nodes, ways, width: steps.length * (width + gap) - gap, height }
+  return { nodes, ways, width: taken + (steps.length - 1) * gap, height }
 }
+
+/**
+ * A step is as wide as its longest name needs, and all share what is left. With the same width for all, names were
+ * shortened beside nodes that were half empty. Where there is not enough for the names, all are equally wide.
+ */
+function widthsOf(steps: readonly (readonly GraphNode[])[], free: number): readonly number[] {
+  const needed = steps.map(step => {
+    const longest = Math.max(...step.map(({ name }) => name.length))
+    return Math.min(NODE.widest, Math.max(NODE.narrowest, NODE.padding + longest * NODE.letter))
+  })
+  const left = free - sum(needed)
+  if (left < 0) return steps.map(() => Math.floor(free / steps.length))
+  return needed.map(width => Math.min(NODE.widest, Math.floor(width + left / steps.length)))
+}
+
+const sum = (numbers: readonly number[]): number => numbers.reduce((all, each) => all + each, 0)
 
 /** Whether no other line begins or ends where this one does: a label beside it would be crossed. */
 const isAlone = ({ from, to }: GraphEdge, edges: readonly GraphEdge[]): boolean =>

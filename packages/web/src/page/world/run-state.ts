@@ -2,8 +2,8 @@ import { batch, computed, signal } from '@preact/signals'
 import { at, get, Problem } from '../http.ts'
 import { LivePace } from './live-pace.ts'
 import type { IndexedTicks, Range, Ranges, RunDetails, SeriesPoint } from './run-shapes.ts'
+import { SPEEDS } from './speeds.ts'
 
-export const SPEEDS = [1, 4, 8, 15, 30, 60, 120, 240, 480] as const
 const SERIES_POINTS = 600
 
 /** A run as it is looked at: which ticks there are, which one is shown, and whether it plays. */

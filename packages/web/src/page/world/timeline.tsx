@@ -2,7 +2,8 @@ import { useSignal } from '@preact/signals'
 import { useRef } from 'preact/hooks'
 import { count, whole } from '../format.ts'
 import { Population } from './population.tsx'
-import { type RunState, SPEEDS } from './run-state.ts'
+import type { RunState } from './run-state.ts'
+import { SPEEDS } from './speeds.ts'
 
 /** Play, step and scrub. The bar shows which ticks exist, and the population over them. */
 export function Timeline({ run }: { run: RunState }) {
