@@ -7,7 +7,7 @@ import { startWorker } from './start-worker.ts'
 import type { Loaded, Wanted } from './worker.ts'
 
 /** Loaded ticks stay, packed, until they take this much; the least recently used go first. */
-const MOST_BYTES = 80 * 1024 ** 2
+const MOST_BYTES = 56 * 1024 ** 2
 const AT_ONCE = 6
 /** The part of the memory that is for ticks to come. */
 const AHEAD_SHARE = 0.75
