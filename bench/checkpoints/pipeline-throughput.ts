@@ -34,9 +34,32 @@ export const pipelineThroughput: Checkpoint = {
   },
 }
 
-async function runWorld(stage: Stage, { name, shape }: World) {
+async function runWorld(stage: Stage, world: World) {
+  const { name, shape } = world
   stage.phase(`${name}: the simulation alone`)
-  const bare = bareTicksPerSecond(shape, stage.pick(3, 10))
+  const before = bareTicksPerSecond(shape, stage.pick(3, 10))
+  const { seen, last, drained, errors, from } = await runAtFullSpeed(stage, world)
+  stage.phase(`${name}: the simulation alone, once more`)
+  // The lower one: the machine may have got other work meanwhile.
+  const bare = Math.min(before, bareTicksPerSecond(shape, stage.pick(3, 10)))
+  return {
+    name,
+    criteria: judge(name, { bare, seen, last, drained }),
+    figures: {
+      bareTicksPerSecond: bare,
+      progress: seen.map(({ at, tick, storedTicks, indexers, waitingFor, slowedBy }) => ({
+        second: Math.round((at - from) / 1_000),
+        ...{ tick, storedTicks, waitingFor, slowedBy },
+        waiting: Object.fromEntries(
+          indexers.map(({ name, waitingBatches, ticks }) => [name, { waitingBatches, ticks }]),
+        ),
+      })),
+      errors,
+    },
+  }
+}
+
+async function runAtFullSpeed(stage: Stage, { name, shape }: World) {
   using folder = temporaryFolder()
   const settings = { ...FULL_SPEED, ...(shape && { [`${SIMULATION}SHAPE`]: JSON.stringify(shape) }) }
   await using pipeline = new StartedPipeline(folder.path, settings)
@@ -59,21 +82,7 @@ async function runWorld(stage: Stage, { name, shape }: World) {
   const last = pipeline.last
   if (last === undefined || seen.length === 0)
     throw new Error(`npm start reported no progress:\n${pipeline.errors.join('\n')}`)
-  return {
-    name,
-    criteria: judge(name, { bare, seen, last, drained }),
-    figures: {
-      bareTicksPerSecond: bare,
-      progress: pipeline.seen.map(({ at, tick, storedTicks, indexers, waitingFor, slowedBy }) => ({
-        second: Math.round((at - from) / 1_000),
-        ...{ tick, storedTicks, waitingFor, slowedBy },
-        waiting: Object.fromEntries(
-          indexers.map(({ name, waitingBatches, ticks }) => [name, { waitingBatches, ticks }]),
-        ),
-      })),
-      errors: pipeline.errors.slice(0, 20),
-    },
-  }
+  return { seen, last, drained, from, errors: pipeline.errors.slice(0, 20) }
 }
 
 type Seen = {
@@ -98,7 +107,7 @@ function judge(world: string, { bare, seen, last, drained }: Seen): Criterion[] 
       value: perSecond(({ indexedTicks }) => indexedTicks),
       unit: '/s',
       note:
-        `the simulation alone made ${bare.toFixed(0)} a second just before, on one core; limit ${SHARE_OF_BARE} of it. ` +
+        `the simulation alone made ${bare.toFixed(0)} a second just before or after, on one core; limit ${SHARE_OF_BARE} of it. ` +
         `${perSecond(({ storedTicks }) => storedTicks).toFixed(0)} a second were stored; the source was slowed at ${slowed} of ${seen.length} looks`,
     }),
     ...last.indexers.map(({ name }) => keepsUp(world, name, middle, late)),
