@@ -107,13 +107,21 @@ describe('problems', () => {
     problems.logger.info({}, 'not a problem')
     assert.equal(told.length, 9)
     assert.equal(told[8], 's: act 8: two lines [2J and more')
-    new RecentProblems(text => told.push(text)).logger.warn(
-      { topic: 't', group: 'series' },
-      'an expired lease was taken over',
-    )
-    assert.equal(told[9], 'group series: an expired lease was taken over')
     assert.equal(problems.recent.length, 5)
     assert.match(problems.recent[4] ?? '', /^\d\d:\d\d:\d\d {2}s: act 8: /)
+  })
+
+  it('name the topic and the group, and say what belongs to the demonstration', () => {
+    const told: string[] = []
+    const { logger } = new RecentProblems(text => told.push(text))
+    logger.warn({ topic: 't', group: 'series' }, 'an expired lease was taken over')
+    logger.error({ topic: 'jobs', group: '' }, 'messages moved to the dead letters')
+    logger.error({ topic: 'demo.orders', group: 'shipping' }, 'messages moved to the dead letters')
+    assert.deepEqual(told, [
+      't / series: an expired lease was taken over',
+      'jobs: messages moved to the dead letters',
+      'demo.orders / shipping: messages moved to the dead letters (demonstration)',
+    ])
   })
 })
 

@@ -1,4 +1,5 @@
 import type { Logger } from 'tidemark'
+import { TOPIC as DEMONSTRATION } from '../demo/orders.ts'
 
 const KEPT = 5
 
@@ -22,12 +23,14 @@ export class RecentProblems {
 }
 
 function textOf(fields: object, message: string): string {
-  const { service, group, action, err } = fields as Readonly<Record<string, unknown>>
-  // Warnings from topics have no service; the group identifies it.
-  const who = service ?? (typeof group === 'string' && group !== '' ? `group ${group}` : undefined)
+  const { service, topic, group, action, err } = fields as Readonly<Record<string, unknown>>
+  // Warnings from topics have no service; the topic and the group identify it.
+  const who = service ?? [topic, group].filter(name => typeof name === 'string' && name !== '').join(' / ')
+  // Its failures are part of what it shows.
+  const note = topic === DEMONSTRATION ? ' (demonstration)' : ''
   const problem = err instanceof Error ? err.message : undefined
   // A message of several lines would push the screen up, and one that quotes a file could move the cursor or reverse
   // text.
   const text = [who, action ?? message, problem].filter(part => typeof part === 'string' && part !== '').join(': ')
-  return text.replaceAll(/[\s\p{Cc}\p{Cf}]+/gu, ' ')
+  return `${text}${note}`.replaceAll(/[\s\p{Cc}\p{Cf}]+/gu, ' ')
 }
