@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { inFlowOrder } from '../src/page/services/flow-order.ts'
 import { speedsOf } from '../src/page/services/speeds.ts'
 
 describe('the speeds of a simulation', () => {
@@ -22,5 +23,29 @@ describe('the speeds of a simulation', () => {
       ['4', 1_000_000],
       ['16', 1_000_000],
     ])
+  })
+})
+
+describe('the services', () => {
+  const names = ['indexer', 'persistence', 'simulation', 'retention'].map(name => ({ name }))
+
+  it('are in the order of the flow, and those outside of it come last', () => {
+    const edge = { binding: 'b', group: null, perSecond: null, backlog: 0, capacity: null, fill: null }
+    const edges = [
+      { ...edge, from: 'service:simulation', to: 'queue:ticks' },
+      { ...edge, from: 'queue:ticks', to: 'service:persistence' },
+      { ...edge, from: 'topic:batches', to: 'service:indexer' },
+    ]
+    assert.deepEqual(
+      inFlowOrder(names, { nodes: [], edges }).map(({ name }) => name),
+      ['simulation', 'persistence', 'indexer', 'retention'],
+    )
+  })
+
+  it('are in the reverse of the order in which they start while the flow is not known', () => {
+    assert.deepEqual(
+      inFlowOrder(names, null).map(({ name }) => name),
+      ['retention', 'simulation', 'persistence', 'indexer'],
+    )
   })
 })

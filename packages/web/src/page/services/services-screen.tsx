@@ -1,11 +1,13 @@
 import { useMemo } from 'preact/hooks'
 import { bytes, count, duration } from '../format.ts'
 import { get, Problem, write } from '../http.ts'
+import { overview } from '../live.ts'
 import { atNow } from '../parts/age.tsx'
 import { ActionButton } from '../parts/confirm.tsx'
 import { useLoaded } from '../parts/load.ts'
 import { LoadingScreen } from '../parts/skeleton.tsx'
 import { Empty, Failed } from '../parts/states.tsx'
+import { inFlowOrder } from './flow-order.ts'
 import { RateMemory, type Speed } from './rate-memory.ts'
 import { ServiceRow } from './service-row.tsx'
 import type { Disk, Metrics, PipelineStatus } from './service-shapes.ts'
@@ -56,7 +58,7 @@ export function ServicesScreen({ service: chosen }: { service?: string }) {
       )}
       {!isAnyKnown && <p class="warning">There is no service {chosen}. These are all:</p>}
       <ul class="stack tight services">
-        {found.services.toReversed().map(service => (
+        {inFlowOrder(found.services, overview.value?.pipeline ?? null).map(service => (
           <ServiceRow
             key={service.name}
             service={service}
