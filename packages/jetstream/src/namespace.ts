@@ -8,6 +8,7 @@ import { Conflict, StreamGone } from './nats/errors.ts'
 import { Names, type TopicKey, topicKey } from './nats/names.ts'
 import { random52 } from './random.ts'
 import { restoreSettings, settingsOfNamespace } from './stream-settings.ts'
+import { Turns } from './turns.ts'
 
 export type NamespaceDocument = {
   readonly incarnation: number
@@ -33,6 +34,8 @@ export class Namespace {
   readonly names: Names
   readonly clock: Clock
   readonly guard = new NamespaceGuard()
+  /** Of publishes. */
+  readonly turns = new Turns()
   readonly replicas: number
   readonly logger: Logger
   readonly location: string

@@ -28,6 +28,7 @@ import { topicKey } from './nats/names.ts'
 import { findDerived } from './positions.ts'
 import { random52 } from './random.ts'
 import type { TopicStore } from './topic-store.ts'
+import type { Turn } from './turns.ts'
 
 /** Headers and the protocol's own bytes. A dead letter needs room for its history, too. */
 const RESERVED_BYTES = 16 * 1024
@@ -43,6 +44,21 @@ export async function publish(
   messages: readonly OutgoingMessage[],
 ): Promise<PublishedMessage[]> {
   ns.guard.assertThere()
+  const turn = ns.turns.take(topicKey(topic))
+  try {
+    return await publishInTurn(ns, topics, topic, messages, turn)
+  } finally {
+    turn.pass()
+  }
+}
+
+async function publishInTurn(
+  ns: Namespace,
+  topics: TopicStore,
+  topic: TopicRecord,
+  messages: readonly OutgoingMessage[],
+  turn: Turn,
+): Promise<PublishedMessage[]> {
   if (topic.config.blockPublishWithoutSubscription) await requireSubscription(topics, topic)
   const salt = random52()
   const nonce = randomBytes(12).toString('hex')
@@ -57,8 +73,11 @@ export async function publish(
       const plan = await planOf(ns, topic, messages)
       const planned = toWrites(ns, topic, plan, { salt, nonce, number: unknown.length })
       if (planned.writes.length === 0) return resultsOf({ plan, planned, seq: 0 }, salt)
+      await turn.come
       sent = { plan, planned }
-      const { seq } = await ns.client.store(planned.writes, planned.writes.length === 1 ? nonce : undefined)
+      const storing = ns.client.store(planned.writes, planned.writes.length === 1 ? nonce : undefined)
+      turn.pass()
+      const { seq } = await storing
       ns.reader(topic).published(seq)
       ns.client.tell(ns.names.hint(topic.id), '')
       return resultsOf({ plan, planned, seq }, salt)
@@ -111,6 +130,9 @@ type Planned = {
 }
 
 async function planOf(ns: Namespace, topic: TopicRecord, messages: readonly OutgoingMessage[]): Promise<Planned[]> {
+  if (messages.every(({ messageId }) => messageId === null)) {
+    return messages.map(message => ({ message, hash: null, duplicateOf: null, expected: 0 }))
+  }
   const first = new Map<string, Planned>()
   const window = topic.config.dedupeWindowMs
   const oldest = window === null ? 0 : ns.clock.now() - window

@@ -52,7 +52,7 @@ export function partsOf(ns: Namespace): {
     await client.close()
   }
   const store: Store = {
-    capabilities: { persistent: true },
+    capabilities: { persistent: true, publishesAtOnce: 4 },
     location: ns.location,
     topics: jetStreamTopics(ns, topics),
     log: jetStreamLog(ns, topics, steward),

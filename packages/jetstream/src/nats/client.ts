@@ -144,6 +144,8 @@ export class Client {
         timeout: timeoutMs,
         maxReconnectAttempts: -1,
         reconnectDelayHandler: everySoOften(RECONNECT_MS),
+        // A stack for each request costs more than the request.
+        noAsyncTraces: true,
         // A password that is changed on the servers is changed back, or the process is started again: until then it tries.
         ignoreAuthErrorAbort: true,
       })

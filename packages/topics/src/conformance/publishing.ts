@@ -39,6 +39,25 @@ export function publishing({ stores, shared }: ConformanceStores): void {
           assert.deepEqual(await consume(tm.reader('work', { batchSize: 100 }), 100), range(0, 99))
         })
 
+        it('are stored in the order of the calls, if they are large too, and have to look up messageIds', async () => {
+          await using database = await store.fresh()
+          const tm = await database.open()
+          const batches = range(0, 3).map(batch => range(batch * 510, batch * 510 + 509))
+          const calls = batches.map((payloads, batch) =>
+            batch === 0
+              ? Promise.all(payloads.map(n => tm.publish('work', n, { messageId: `m${n}` })))
+              : tm.publishBatch('work', payloads),
+          )
+          await Promise.all(calls)
+          const stored: unknown[] = []
+          for (let after: number | null = 0; after !== null; ) {
+            const page = await tm.admin.browse('work', { after, limit: 1_000 })
+            stored.push(...page.messages.map(({ payload }) => JSON.parse(String(payload))))
+            after = page.next
+          }
+          assert.deepEqual(stored, range(0, 4 * 510 - 1))
+        })
+
         it('fail independently', async () => {
           await using database = await store.fresh()
           const tm = await database.open()

@@ -17,10 +17,13 @@ import { type Entry, PendingPublishes, type StoreBatch } from './pending-publish
 /** Maximum size of a transaction, so that a burst doesn't become one giant statement. */
 const MOST_MESSAGES = 1_000
 const MOST_BYTES = 4 * 1024 * 1024
+/** Fewer wait for the transaction in flight, and share the next one: that costs less than one of their own. */
+const WORTH_ONE = MOST_MESSAGES / 2
 
 /**
  * Group commit: publishes that wait at the same time share one transaction, each with its own result. One transaction
- * per topic is in flight at a time, so messages are stored in the order in which publish was called.
+ * per topic is in flight at a time, or a few large ones where the store keeps them in order, so messages are stored in
+ * the order in which publish was called.
  */
 export class GroupCommit {
   readonly #store: Store
@@ -44,7 +47,8 @@ export class GroupCommit {
   publish(topic: TopicRecord, messages: readonly OutgoingMessage[]): Promise<PublishedMessage[]> {
     let queue = this.#queues.get(topic.id)
     if (queue === undefined) {
-      queue = new TopicQueue((record, batch) => this.#storeBatch(record, batch))
+      const atOnce = this.#store.capabilities.publishesAtOnce ?? 1
+      queue = new TopicQueue((record, batch) => this.#storeBatch(record, batch), atOnce)
       this.#queues.set(topic.id, queue)
     }
     return queue.add(topic, messages)
@@ -79,7 +83,8 @@ export class GroupCommit {
     const started = performance.now()
     const before = this.#highest.get(topic.uid) ?? 0
     const published = await this.#told(topic, this.#store.log.publish(topic, messages))
-    this.#highest.set(topic.uid, this.#compare(topic, published, before))
+    const highest = this.#compare(topic, published, before)
+    this.#highest.set(topic.uid, Math.max(highest, this.#highest.get(topic.uid) ?? 0))
     this.#instrumentation.metrics.publish.record(performance.now() - started)
     this.#count(topic, published)
     this.#wake(topic.id)
@@ -126,11 +131,15 @@ const isForAll = (error: unknown): boolean =>
 class TopicQueue {
   readonly #storeBatch: StoreBatch
   readonly #pending: PendingPublishes
+  readonly #atOnce: number
   #waiting: Entry[] = []
+  #waitingMessages = 0
   #running: Promise<void> | undefined
+  #arrival: PromiseWithResolvers<void> | undefined
 
-  constructor(storeBatch: StoreBatch) {
+  constructor(storeBatch: StoreBatch, atOnce: number) {
     this.#storeBatch = storeBatch
+    this.#atOnce = atOnce
     this.#pending = new PendingPublishes(storeBatch)
   }
 
@@ -139,6 +148,8 @@ class TopicQueue {
       const entry = { messages, resolve, reject }
       if (this.#pending.has(entry)) return this.#pending.add(topic, entry)
       this.#waiting.push(entry)
+      this.#waitingMessages += messages.length
+      this.#arrival?.resolve()
       this.#running ??= this.#run(topic)
     })
   }
@@ -151,8 +162,25 @@ class TopicQueue {
   async #run(topic: TopicRecord): Promise<void> {
     // A turn of the event loop, so that simultaneous publishes share a transaction.
     await new Promise(resolve => setImmediate(resolve))
+    if (this.#atOnce > 1) await this.#runSeveral(topic)
     while (this.#waiting.length > 0) await this.#flush(topic, this.#take())
     this.#running = undefined
+  }
+
+  /** Until nothing is under way and nothing waits. */
+  async #runSeveral(topic: TopicRecord): Promise<void> {
+    const underWay = new Set<Promise<void>>()
+    for (;;) {
+      const isWorthOne = underWay.size < this.#atOnce && this.#waitingMessages >= WORTH_ONE
+      if (this.#waiting.length > 0 && (underWay.size === 0 || isWorthOne)) {
+        const flushing: Promise<void> = this.#flush(topic, this.#take()).finally(() => underWay.delete(flushing))
+        underWay.add(flushing)
+      } else if (underWay.size === 0) return
+      else {
+        this.#arrival = Promise.withResolvers()
+        await Promise.race([...underWay, this.#arrival.promise])
+      }
+    }
   }
 
   #take(): Entry[] {
@@ -165,7 +193,9 @@ class TopicQueue {
       if (count > 0 && (messages > MOST_MESSAGES || bytes > MOST_BYTES)) break
       count++
     }
-    return this.#waiting.splice(0, count)
+    const taken = this.#waiting.splice(0, count)
+    this.#waitingMessages -= taken.reduce((sum, entry) => sum + entry.messages.length, 0)
+    return taken
   }
 
   async #flush(topic: TopicRecord, entries: readonly Entry[]): Promise<void> {

@@ -4,4 +4,9 @@ export type Capabilities = {
   readonly persistent: boolean
   /** Whether there is only one connection, which a caller's open transaction occupies. */
   readonly oneConnection?: boolean
+  /**
+   * Publishes of a topic that may be under way at once, if they are large (default 1). They are stored in the order in
+   * which they begin, as long as none has to be repeated.
+   */
+  readonly publishesAtOnce?: number
 }
