@@ -68,7 +68,8 @@ export type OpenOptions = {
 
 /**
  * Open a namespace of topics, and create or upgrade its tables. The database is a URL (`sqlite:<file>`,
- * `sqlite::memory:` or `postgres://…`), the program's own pool of `pg`, or a driver of `tidemark/drivers`.
+ * `sqlite::memory:`, `postgres://…`, or `nats://…` with `@tidemark/jetstream`), the program's own pool of `pg`, or a driver
+ * of `tidemark/drivers`.
  *
  * @example
  * await using tm = await open('sqlite:./data/app.db')

@@ -7,7 +7,7 @@ import { externalTopics, topicSettings } from './topic-settings.ts'
 export const TOPICS_OPTIONS = {
   url: text({
     says: 'Database of the topics.',
-    allowed: "`'sqlite:<file>'` or `'postgres://…'`",
+    allowed: "`'sqlite:<file>'`, `'postgres://…'` or `'nats://…'`",
     required: true,
     secret: true,
     path: 'address',

@@ -1,6 +1,6 @@
 import { ConfigError } from '../errors.ts'
 
-export const ADDRESSES = "'sqlite:<file>', 'sqlite::memory:' or 'postgres://…'"
+export const ADDRESSES = "'sqlite:<file>', 'sqlite::memory:', 'postgres://…' or 'nats://…'"
 
 export const addressError = (option: string, url: unknown): ConfigError =>
   new ConfigError(option, typeof url === 'string' ? shownAddress(url) : url, ADDRESSES)
