@@ -1,4 +1,4 @@
-import { TopicNotFoundError } from 'tidemark'
+import { NamespaceGoneError, TopicNotFoundError } from 'tidemark'
 import { mergeTopicConfig, type TopicConfig, type TopicRecord } from 'tidemark/store'
 import type { GroupDocument } from './group/document.ts'
 import { missingStream } from './missing-stream.ts'
@@ -141,21 +141,29 @@ export class TopicStore {
       removed: 0,
       letters: {},
     }
-    const key = topicKey(topic)
-    const streams = [names.logStream(key), names.groupStream(key)] as const
-    for (const settings of settingsOfTopic(names, topic, replicas)) await client.createStream(settings)
-    await client.storeSurely([written(names.topic(key), topic, 0)])
-    const { id, uid } = topic
-    const last = await client.last(names.namespaceStream(), names.topicName(name))
+    const streams = settingsOfTopic(names, topic, replicas)
     try {
-      // A deleted topic of this name has left a tombstone.
-      if (last !== null && last.data.length > 0) throw new Conflict('the name is taken')
-      await client.storeSurely([written(names.topicName(name), { id, uid, name } satisfies TopicName, last?.seq ?? 0)])
+      for (const settings of streams) await client.createStream(settings)
+      await client.storeSurely([written(names.topic(topicKey(topic)), topic, 0)])
+      await this.#giveName(topic)
     } catch (error) {
-      if (!(error instanceof Conflict)) throw error
-      // Another process was faster: its topic counts.
-      await Promise.all(streams.map(stream => client.deleteStream(stream)))
+      const isTaken = error instanceof Conflict
+      // Somebody may have dropped the namespace meanwhile. Its streams were deleted then, but not those made since.
+      const why = isTaken ? null : await this.#ns.assertThere().catch((found: unknown) => found)
+      if (isTaken || why instanceof NamespaceGoneError) {
+        await Promise.all(streams.map(({ name }) => client.deleteStream(name)))
+      }
+      // If the name is taken, another process was faster: its topic counts.
+      if (!isTaken) throw why ?? error
     }
+  }
+
+  async #giveName({ id, uid, name }: TopicDocument): Promise<void> {
+    const { client, names } = this.#ns
+    const last = await client.last(names.namespaceStream(), names.topicName(name))
+    // A deleted topic of this name has left a tombstone.
+    if (last !== null && last.data.length > 0) throw new Conflict('the name is taken')
+    await client.storeSurely([written(names.topicName(name), { id, uid, name } satisfies TopicName, last?.seq ?? 0)])
   }
 
   async delete(record: TopicRecord): Promise<void> {
