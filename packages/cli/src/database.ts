@@ -4,7 +4,10 @@ import { NamespaceError, UsageError } from './errors.ts'
 import type { Given } from './given.ts'
 
 export const DATABASE: CommandOptionTable = {
-  database: { value: '<address>', help: 'database URL: sqlite:<file>, postgres://… or nats://… (default: $TIDEMARK_DATABASE)' },
+  database: {
+    value: '<address>',
+    help: 'database URL: sqlite:<file>, postgres://… or nats://… (default: $TIDEMARK_DATABASE)',
+  },
   namespace: { value: '<name>', help: "namespace of the topics (default 'default')" },
 }
 
@@ -13,7 +16,9 @@ export type DatabaseChoice = { readonly url: string; readonly namespace: string 
 export function databaseOf(given: Given, { environment }: Surroundings): DatabaseChoice {
   const url = given.text('database') ?? environment.TIDEMARK_DATABASE
   if (url === undefined || url === '') {
-    throw new UsageError('No database given. Use --database sqlite:<file>, postgres://… or nats://…, or set TIDEMARK_DATABASE')
+    throw new UsageError(
+      'No database given. Use --database sqlite:<file>, postgres://… or nats://…, or set TIDEMARK_DATABASE',
+    )
   }
   return { url, namespace: given.text('namespace') ?? 'default' }
 }
