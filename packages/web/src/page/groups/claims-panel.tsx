@@ -74,7 +74,7 @@ function Table({
           {claims.map(claim => (
             <tr key={claim.id}>
               <td class="mono">{rangeOf(claim)}</td>
-              <td class="name">{claim.consumer}</td>
+              <td class="name">{claim.consumer.replaceAll(',', ', ')}</td>
               <td class="number">{count(claim.unsettled)}</td>
               <td>
                 <Age at={claim.claimedAt} />
