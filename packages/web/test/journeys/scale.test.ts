@@ -2,10 +2,11 @@ import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, it } from 'node:test'
 import pg from 'pg'
+import { open } from 'tidemark'
 import { SKIPPED } from '../browser/browser.ts'
 import { ENGINES, type Engine } from '../browser/engines.ts'
 import { isShownLive } from '../browser/screens.ts'
-import { useSite } from '../browser/site.ts'
+import { SILENT, useSite } from '../browser/site.ts'
 
 const TOPICS = 500
 const GROUPS = 64
@@ -44,19 +45,21 @@ for (const engine of ENGINES) {
       assert.ok(Number(elements) < 20_000, `${elements} elements on the overview`)
       const overview = await (await fetch(new URL('/api/v1/overview', site.url))).text()
       t.diagnostic(`overview: ${(overview.length / 1e6).toFixed(2)} MB`)
-      t.diagnostic(`one read of all figures: ${(await bestOf(5, () => site.tm.admin.stats())).toFixed(0)} ms`)
+      t.diagnostic(`one read of all figures: ${(await fastestRead(site.databaseUrl)).toFixed(0)} ms`)
     })
   })
 }
 
-async function bestOf(times: number, act: () => Promise<unknown>): Promise<number> {
-  let best = Number.POSITIVE_INFINITY
-  for (let time = 0; time < times; time++) {
+/** By a program of its own each time: one that has just read answers from memory. */
+async function fastestRead(url: string): Promise<number> {
+  let fastest = Number.POSITIVE_INFINITY
+  for (let time = 0; time < 5; time++) {
+    await using tm = await open(url, { logger: SILENT, maintenance: false })
     const begun = performance.now()
-    await act()
-    best = Math.min(best, performance.now() - begun)
+    await tm.admin.stats()
+    fastest = Math.min(fastest, performance.now() - begun)
   }
-  return best
+  return fastest
 }
 
 /** Every group of a topic but the first, as a copy of it: subscribing 32 000 of them takes minutes. */
