@@ -57,7 +57,7 @@ describe('what the page may do', { skip: SKIPPED }, () => {
       ['/services', /no pipeline/],
       ['/runs', /serves no worlds|Not served here|No worlds/],
     ] as const) {
-      const page = await site.open(server.url + path, { expected: /status of 404/ })
+      const page = await site.open(server.url + path)
       await isShownLive(page)
       await page.locator('main').getByText(text).first().waitFor()
       assert.equal(await page.locator('main .problem').count(), 0, path)

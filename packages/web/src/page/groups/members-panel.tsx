@@ -62,7 +62,9 @@ function MemberTable({ rows }: { rows: readonly Row[] }) {
             <th scope="col" class="number" title="95 % of its handler's calls took less">
               P95
             </th>
-            <th scope="col">Since</th>
+            <th scope="col" class="if-room">
+              Since
+            </th>
           </tr>
         </thead>
         <tbody>
@@ -92,7 +94,7 @@ function MemberTable({ rows }: { rows: readonly Row[] }) {
                 {figures === undefined ? '–' : `${count(figures.processed)}, ${count(figures.failed)}`}
               </td>
               <td class="number">{figures === undefined ? '–' : duration(figures.p95)}</td>
-              <td>
+              <td class="if-room">
                 <Age at={since} />
               </td>
             </tr>

@@ -7,6 +7,7 @@ import { ActionButton } from '../parts/confirm.tsx'
 import { useLoaded } from '../parts/load.ts'
 import { LoadingScreen } from '../parts/skeleton.tsx'
 import { Empty, Failed } from '../parts/states.tsx'
+import { requireServed } from '../served.ts'
 import { inFlowOrder } from './flow-order.ts'
 import { RateMemory, type Speed } from './rate-memory.ts'
 import { ServiceRow } from './service-row.tsx'
@@ -26,7 +27,14 @@ function remember(service: string, metrics: Metrics): Speed | undefined {
 
 /** The services of the pipeline, in the order of the flow. */
 export function ServicesScreen({ service: chosen }: { service?: string }) {
-  const status = useLoaded(signal => get<PipelineStatus>('/pipeline', { signal }), [], REFRESH_MS)
+  const status = useLoaded(
+    async signal => {
+      await requireServed('pipeline')
+      return await get<PipelineStatus>('/pipeline', { signal })
+    },
+    [],
+    REFRESH_MS,
+  )
   const found = status.value.value
   const speeds = useMemo(
     () => new Map(found?.services.map(({ name, metrics }) => [name, remember(name, metrics)])),

@@ -6,6 +6,7 @@ import { Mark } from '../parts/mark.tsx'
 import { LoadingScreen } from '../parts/skeleton.tsx'
 import { Empty, Failed } from '../parts/states.tsx'
 import { times } from '../preferences.ts'
+import { requireServed } from '../served.ts'
 import type { RunFacts } from './run-shapes.ts'
 import { Thumbnail } from './thumbnail.tsx'
 
@@ -15,11 +16,13 @@ const REFRESH_MS = 5_000
 /** Runs, newest first. */
 export function RunsScreen() {
   const { value, error, reload } = useLoaded(
-    async signal =>
-      await get<{ runs: RunFacts[]; next: string | null }>('/runs', {
+    async signal => {
+      await requireServed('runs')
+      return await get<{ runs: RunFacts[]; next: string | null }>('/runs', {
         signal,
         query: { facts: true, order: 'newest', limit: SHOWN },
-      }),
+      })
+    },
     [],
     REFRESH_MS,
   )
