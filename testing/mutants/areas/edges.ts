@@ -155,9 +155,133 @@ const server: Mutant[] = [
   },
 ]
 
+const operating: Mutant[] = [
+  {
+    name: 'the loss of a cancelled group keeps health from being healthy',
+    file: `${TOPICS}/admin/health.ts`,
+    find: " && each.status !== 'CANCELLED'",
+    replace: '',
+    tests: [
+      'conformance/admin-health',
+      'conformance/admin-findings',
+      'conformance/dead-group-loss',
+      'conformance/forced-cap',
+    ],
+  },
+  {
+    name: 'a long run of the clean-up counts as overdue',
+    file: `${TOPICS}/admin/health.ts`,
+    find: 'job?.running ? job.startedAt : job?.succeededAt',
+    replace: 'job?.succeededAt',
+    tests: ['conformance/admin-health', 'conformance/admin-findings', 'conformance/maintenance'],
+  },
+  {
+    name: 'a namespace without topics is overdue',
+    file: `${TOPICS}/admin/health.ts`,
+    find: 'topics.length > 0 && now - since > limits.overdueMs',
+    replace: 'now - since > limits.overdueMs',
+    tests: ['conformance/admin-health', 'conformance/admin-findings'],
+  },
+  {
+    name: 'what a paused group waits for is never stuck',
+    file: `${TOPICS}/admin/health.ts`,
+    find: "status === 'ACTIVE' || status === 'PAUSED'",
+    replace: "status === 'ACTIVE'",
+    tests: ['conformance/admin-health', 'conformance/admin-findings'],
+  },
+  {
+    name: 'a page of dead letters that bytes have ended is the last',
+    file: `${TOPICS}/admin/dead-letters.ts`,
+    find: 'const isMore = letters.length === query.limit || (await isCut())',
+    replace: 'const isMore = letters.length === query.limit',
+    tests: ['conformance/byte-bounds', 'conformance/admin-dead-letters', 'conformance/dead-letter-errors'],
+  },
+  {
+    name: 'a redrive by fingerprint goes beyond its limit',
+    file: `${TOPICS}/admin/dead-letters.ts`,
+    find: 'redriveAll(runtime, topic, each, most - sums.redriven)',
+    replace: 'redriveAll(runtime, topic, each, most)',
+    tests: ['conformance/dead-letter-errors', 'conformance/admin-dead-letters'],
+  },
+  {
+    name: 'a discard goes beyond its limit',
+    file: `${TOPICS}/admin/dead-letters.ts`,
+    find: 'const limit = Math.min(PAGE, most - discarded)',
+    replace: 'const limit = PAGE',
+    tests: ['conformance/dead-letter-errors', 'conformance/admin-dead-letters'],
+  },
+  {
+    name: 'a redriven message waits for the next look',
+    file: `${TOPICS}/admin/dead-letters.ts`,
+    find: '  runtime.wakeHub.wake(topic.id)\n',
+    replace: '',
+    tests: ['conformance/admin-dead-letters', 'conformance/wake-ups'],
+  },
+]
+
+const rows: Mutant[] = [
+  {
+    name: 'a gap in a plain page shifts the messages behind it',
+    file: `${TOPICS}/stores/sqlite/log-rows.ts`,
+    find: '  if (rows.length !== last - first + 1) return readPage(tx, topicId, first, last, PLAIN_COLUMNS)\n',
+    replace: '',
+    tests: ['conformance/readers', 'sqlite/gaps', 'conformance/large-pages'],
+  },
+  {
+    name: 'a page of three publishes is read as of two',
+    file: `${TOPICS}/stores/sqlite/log-rows.ts`,
+    find: 'return stampOf(tx, topicId, low)?.salt === end.salt ? low : undefined',
+    replace: 'return low',
+    tests: ['conformance/message-identity', 'conformance/large-pages', 'conformance/readers'],
+  },
+]
+
+const queues: Mutant[] = [
+  {
+    name: 'a put that is withdrawn lets nobody in',
+    file: `${PIPELINE}/queues/bounded-queue.ts`,
+    find: '      // It may have been first in line, and the next one smaller.\n      this.#admit()\n',
+    replace: '',
+    tests: ['pipeline/test/queues'],
+  },
+  {
+    name: 'a put overtakes those that wait',
+    file: `${PIPELINE}/queues/bounded-queue.ts`,
+    find: 'if (this.#waitingPuts.size > 0 || !this.#hasRoom(bytes)',
+    replace: 'if (!this.#hasRoom(bytes)',
+    tests: ['pipeline/test/queues'],
+  },
+  {
+    name: 'an item larger than the queue waits for ever',
+    file: `${PIPELINE}/queues/bounded-queue.ts`,
+    find: 'return this.#length === 0 || (this.#length < maxItems',
+    replace: 'return (this.#length < maxItems',
+    tests: ['pipeline/test/queues'],
+  },
+  {
+    name: 'a drain takes more bytes than asked for',
+    file: `${PIPELINE}/queues/bounded-queue.ts`,
+    find: 'if (taken.length === max || (taken.length > 0 && bytes + next.bytes > room)) break',
+    replace: 'if (taken.length === max) break',
+    tests: ['pipeline/test/queues'],
+  },
+  {
+    name: 'what is left in a failed queue is lost',
+    file: `${PIPELINE}/queues/bounded-queue.ts`,
+    find: 'if (taken.length === 0 && this.isEnded && this.#closed?.error) throw this.#closed.error',
+    replace: 'if (this.#closed?.error) throw this.#closed.error',
+    tests: ['pipeline/test/queues'],
+  },
+]
+
 const onSqlite = (mutants: Mutant[]): Mutant[] => mutants.map(mutant => ({ ...mutant, sqliteOnly: true }))
 
 export const EDGES: Area = {
   name: 'edges',
-  mutants: [...onSqlite([...pulling, ...publishing]), ...cursors, ...pipeline, ...server],
+  mutants: [
+    ...onSqlite([...pulling, ...publishing, ...operating, ...rows, ...queues]),
+    ...cursors,
+    ...pipeline,
+    ...server,
+  ],
 }

@@ -150,6 +150,16 @@ export function deadGroupLoss({ secluded }: ConformanceStores): void {
           )
         })
 
+        it('and is then cancelled no longer keeps health from being healthy', async () => {
+          await using database = await store.fresh()
+          const tm = await loseNine(database)
+          await tm.admin.resurrectGroup('events', 'g')
+          const limits = { removable: 1_000_000, cleanUpEvery: '365d' } as const
+          assert.equal((await tm.admin.health(limits)).lost.length, 1)
+          await tm.admin.cancelGroup('events', 'g')
+          assert.deepEqual((await tm.admin.health(limits)).lost, [])
+        })
+
         it('is told nothing if nothing was lost', async () => {
           await using database = await store.fresh()
           const tm = await database.open()

@@ -84,6 +84,20 @@ export function deadLetterErrors({ stores }: ConformanceStores): void {
           }
         })
 
+        it('can be redriven up to a limit, however many pages there are', async () => {
+          await using database = await store.fresh()
+          const tm = await database.open({ maintenance: false })
+          await tm.configureTopic('orders', { maxAttempts: 1 })
+          await tm.publishBatch('orders', range(1, 1_200))
+          const reader = tm.reader('orders', { batchSize: 1_200 })
+          await Promise.all(range(1, 1_200).map(async n => (await receive(reader)).nack(full(n))))
+          const [kind] = (await tm.admin.deadLetterErrors({ topic: 'orders' })).errors
+          assert.equal(kind?.count, 1_200)
+          const filter = { fingerprint: kind.fingerprint, limit: 1_100 }
+          assert.equal((await tm.admin.redrive('orders', filter)).redriven, 1_100)
+          assert.equal(await tm.admin.discard('orders', filter), 100)
+        })
+
         it('can be listed by key and time', async () => {
           await using database = await store.fresh()
           const tm = await database.open({ maintenance: false })

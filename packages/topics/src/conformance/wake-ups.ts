@@ -47,6 +47,19 @@ export function wakeUps({ stores, shared }: ConformanceStores): void {
         assert.deepEqual([passedOn.payload, passedOn.version], ['passed on', 2])
       })
 
+      it('wakes for a dead letter that is redriven', async () => {
+        await using database = await store.fresh()
+        const tm = await database.open(NEVER)
+        await tm.configureTopic('work', { maxAttempts: 1 })
+        const [first, second] = [tm.reader('work'), tm.reader('work')]
+        await tm.publish('work', 'tried again')
+        await (await first.receive()).nack('no')
+        const received = await waiting(tm, second)
+        await tm.admin.redrive('work', { all: true })
+        const again = await soon(received.promise, 'the message')
+        assert.equal(again.payload, 'tried again')
+      })
+
       it('wakes for a message whose retry is due', async () => {
         await using database = await store.fresh()
         const tm = await database.open(NEVER)
