@@ -259,3 +259,23 @@ describe('the overview', () => {
 })
 
 const seen = ({ events }: Listener, name: string): number => events.filter(({ event }) => event === name).length
+
+describe('facts about the server', () => {
+  it('name the engine, the namespace and the roles of the caller, and how much is on the disk', async () => {
+    await using server = await serve()
+    await server.tm.publish('orders', { n: 1 })
+    const { body } = await server.get('/api/v1/server')
+    const { engine, namespace, roles, serves, disk } = body
+    assert.deepEqual(
+      { engine, namespace, roles, serves },
+      {
+        engine: 'sqlite',
+        namespace: 'default',
+        roles: [{ role: 'admin', topics: null }],
+        serves: { topics: true, pipeline: false, runs: false, ingest: false },
+      },
+    )
+    assert.ok(disk.database > 4_096, `${disk.database} bytes`)
+    assert.equal(disk.storage, null)
+  })
+})

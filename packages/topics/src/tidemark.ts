@@ -35,6 +35,8 @@ export class Tidemark<Topics extends object = AnyTopics, Types extends TypedTopi
 {
   /** Name of the namespace. */
   readonly namespace: string
+  /** Name of the engine that stores it, such as `sqlite` or `postgres`. */
+  readonly engine: string
   /** Operations for administrators: groups, claims, dead letters, backfills, health. */
   readonly admin: Admin<keyof Types & string>
   /** Fields for the log: a location contains no secret. */
@@ -51,6 +53,7 @@ export class Tidemark<Topics extends object = AnyTopics, Types extends TypedTopi
     const { namespace, engine, maintenance } = parts
     const { runtime, leaveWakeHub } = createRuntime(parts, () => this.#assertOpen())
     this.namespace = namespace
+    this.engine = engine
     this.#where = { engine, location: runtime.store.location, namespace, version: VERSION }
     this.#runtime = runtime
     this.#leaveWakeHub = leaveWakeHub

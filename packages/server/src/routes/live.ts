@@ -20,21 +20,26 @@ export const liveRoutes = (context: Context): Route[] => [
     tag,
     name: 'server',
     role: 'read',
-    summary: 'Get facts about this server: version, what it serves, and the role of the caller',
+    summary: 'Get facts about this server: version, engine, what it serves, disk, and the roles of the caller',
     answers: { 200: { says: 'Facts about the server', content: ServerFactsSchema } },
     async handle({ request, reply }) {
       const { topics, pipeline, indexes, ingest } = context.settings
+      const identity = identityOf(request)
       return reply.header('cache-control', 'no-store').send({
         version: VERSION,
+        engine: topics?.engine ?? null,
+        namespace: topics?.namespace ?? null,
         startedAt,
         now: new Date(),
-        name: identityOf(request).name,
+        name: identity.name,
+        roles: identity.grants,
         serves: {
           topics: topics !== undefined,
           pipeline: pipeline !== undefined,
           runs: indexes !== undefined,
           ingest: ingest !== undefined,
         },
+        disk: isLimited(identity, 'read') ? { database: null, storage: null } : await diskOf(context),
       })
     },
   }),
@@ -91,3 +96,13 @@ export const liveRoutes = (context: Context): Route[] => [
     },
   }),
 ]
+
+async function diskOf(context: Context): Promise<{ database: number | null; storage: number | null }> {
+  const { topics, pipeline } = context.settings
+  const parts = pipeline === undefined ? undefined : (await context.pipeline.look()).disk.parts
+  const stored = parts?.filter(({ kind }) => kind === 'storage')
+  return {
+    database: (await topics?.admin.size())?.bytes ?? null,
+    storage: stored?.reduce((sum, { bytes }) => sum + bytes, 0) ?? null,
+  }
+}

@@ -4,6 +4,7 @@ import { MOST_TOPICS } from '../live/overview.ts'
 import { Count, nullable, strict, Time } from './common.ts'
 import { BackfillProgress, GroupPosition } from './groups.ts'
 import { RunFactsSchema } from './runs.ts'
+import { Grants } from './session.ts'
 import { share } from './shared.ts'
 import { TopicConfig } from './topics.ts'
 
@@ -150,15 +151,27 @@ export const HistorySchema = strict({
   series: Type.Record(Type.String(), strict({ published: Column, consumed: Column, lag: Column })),
 })
 
+const DiskBytes = nullable(Type.Number({ minimum: 0 }))
+
 export const ServerFactsSchema = strict({
   version: Type.String(),
+  engine: nullable(Type.String({ description: 'Engine of the topics, such as sqlite; null: it serves no topics.' })),
+  namespace: nullable(Type.String({ description: 'Namespace of the topics.' })),
   startedAt: Time,
   now: Time,
   name: Type.String({ description: 'Name of the caller.' }),
+  roles: Grants,
   serves: strict({
     topics: Type.Boolean(),
     pipeline: Type.Boolean(),
     runs: Type.Boolean(),
     ingest: Type.Boolean(),
   }),
+  disk: strict(
+    { database: DiskBytes, storage: DiskBytes },
+    {
+      description:
+        'Bytes of the topics, and of the batch files; null: not served, or the token is limited to some topics.',
+    },
+  ),
 })
