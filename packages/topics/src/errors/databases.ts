@@ -72,6 +72,11 @@ export class OutcomeUnknownError extends DatabaseError {
     return new OutcomeUnknownError(what, false, cause)
   }
 
+  static beforeSync(where: string): OutcomeUnknownError {
+    const what = `A transaction on ${where} was committed, but not yet synced to the disk when this Tidemark was closed`
+    return new OutcomeUnknownError(what, false, undefined)
+  }
+
   static afterMove(where: string): OutcomeUnknownError {
     return new OutcomeUnknownError(`The database file ${where} was moved away during a transaction`, true, undefined)
   }

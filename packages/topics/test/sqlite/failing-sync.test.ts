@@ -2,15 +2,18 @@ import assert from 'node:assert/strict'
 import { type FileHandle, open as openFile, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, it } from 'node:test'
-import { type OpenOptions, OutcomeUnknownError, open, SyncError, type Tidemark } from 'tidemark'
+import { ClosedError, type OpenOptions, OutcomeUnknownError, open, SyncError, type Tidemark } from 'tidemark'
 import { temporaryFolder } from '../../../../testing/databases.ts'
 import { until } from '../../../../testing/until.ts'
 import { range, soon } from '../../src/conformance/consuming.ts'
+import { Connection } from '../../src/stores/sqlite/connection.ts'
 import { SILENT } from '../conformance/stores.ts'
 
 type Syncs = Disposable & {
   /** How many of the next fail; the others are really done. */
   fail: number
+  /** What they wait for before anything else. */
+  hang: Promise<void> | undefined
   /** Those of which the file was told to go to the disk, by the handle's number. */
   readonly done: readonly number[]
 }
@@ -22,14 +25,16 @@ async function failingSyncs(): Promise<Syncs> {
   await file.close()
   const { datasync } = prototype
   const done: number[] = []
-  const syncs = {
+  const syncs: Syncs = {
     fail: 0,
+    hang: undefined,
     done,
     [Symbol.dispose]: () => {
       prototype.datasync = datasync
     },
   }
   prototype.datasync = async function (this: FileHandle) {
+    await syncs.hang
     if (syncs.fail > 0) {
       syncs.fail--
       throw Object.assign(new Error('EIO: i/o error, fdatasync'), { code: 'EIO', errno: -5, syscall: 'fdatasync' })
@@ -76,6 +81,86 @@ async function everything(tm: Tidemark, topic = 'work'): Promise<unknown[]> {
 
 const codesOf = (outcomes: readonly PromiseSettledResult<unknown>[]): unknown[] =>
   outcomes.map(each => (each.status === 'rejected' ? each.reason.code : 'resolved'))
+
+/** A file with one table. */
+async function openConnection(): Promise<AsyncDisposable & { connection: Connection; syncs: Syncs; path: string }> {
+  const folder = temporaryFolder()
+  const path = join(folder.path, 'app.db')
+  const connection = new Connection({ path, durability: 'full', busyTimeoutMs: 100 })
+  await connection.prepareForUse()
+  await connection.write(true, tx => tx.exec('create table stored (number integer)'))
+  const syncs = await failingSyncs()
+  return {
+    connection,
+    syncs,
+    path,
+    async [Symbol.asyncDispose]() {
+      syncs[Symbol.dispose]()
+      await connection.close()
+      folder[Symbol.dispose]()
+    },
+  }
+}
+
+const store = (connection: Connection, number: number): Promise<void> =>
+  connection.write(true, tx => tx.exec(`insert into stored values (${number})`))
+
+async function storedIn(path: string): Promise<unknown[]> {
+  const connection = new Connection({ path, durability: 'full', busyTimeoutMs: 100 })
+  const rows = await connection.read(tx => tx.prepare('select number from stored order by number').all())
+  await connection.close()
+  return rows.map(row => (row as { number: number }).number)
+}
+
+describe('closing', () => {
+  it('does not wait for a disk that hangs, and says that the outcome is unknown', async () => {
+    await using bed = await openConnection()
+    const { connection, syncs, path } = bed
+    const hang = Promise.withResolvers<void>()
+    syncs.hang = hang.promise
+    const outcome = store(connection, 1).catch((error: unknown) => error)
+    await connection.close(20)
+    const error = await outcome
+    assert.ok(error instanceof OutcomeUnknownError, String(error))
+    assert.match(error.message, /not yet synced.*may or may not be stored/)
+    await assert.rejects(store(connection, 2), ClosedError)
+    hang.resolve()
+    await connection.close()
+    assert.deepEqual(await storedIn(path), [1])
+  })
+
+  it('stores nothing while its handle is being closed', async () => {
+    await using bed = await openConnection()
+    const { connection, syncs, path } = bed
+    syncs.fail = 1
+    await assert.rejects(store(connection, 1), OutcomeUnknownError)
+    const hang = Promise.withResolvers<void>()
+    syncs.hang = hang.promise
+    // Both wait until the log can be trusted again.
+    const waiting = store(connection, 2).then(
+      () => 'stored',
+      (error: unknown) => (error instanceof ClosedError ? 'closed' : error),
+    )
+    const closed = connection.close()
+    hang.resolve()
+    await closed
+    const told = await waiting
+    assert.ok(told === 'closed' || told === 'stored', String(told))
+    assert.deepEqual(await storedIn(path), told === 'stored' ? [1, 2] : [1])
+  })
+
+  it('refuses what waits for another process when the time is up', async () => {
+    await using bed = await openConnection()
+    const other = new Connection({ path: bed.path, durability: 'full', busyTimeoutMs: 100 })
+    other.exec('begin immediate')
+    const waiting = assert.rejects(store(bed.connection, 1), ClosedError)
+    await bed.connection.close(20)
+    await waiting
+    other.exec('rollback')
+    await other.close()
+    assert.deepEqual(await storedIn(bed.path), [])
+  })
+})
 
 describe('a sync that fails after the commit', () => {
   it('makes the outcome of publishes unknown, reports it, and stores none of them twice', async () => {

@@ -2,6 +2,7 @@ import { realpathSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import { type Backoff, backoffMs, spread } from '../../backoff.ts'
 import {
+  ClosedError,
   DatabaseFullError,
   DatabaseMovedError,
   DatabaseReadOnlyError,
@@ -11,6 +12,7 @@ import {
   TidemarkError,
   TransactionError,
 } from '../../errors.ts'
+import { withTimeout } from '../../with-timeout.ts'
 import type { Expected } from '../expected.ts'
 import type { ClockReading } from '../inspection.ts'
 import { NamespaceGuard } from '../namespace-guard.ts'
@@ -81,6 +83,9 @@ export class Connection implements Transaction {
   #refusesWal = false
   #touchedAt = Number.POSITIVE_INFINITY
   #checkpointsAfter = CHECKPOINT_AFTER
+  #closing: Promise<void> | undefined
+  /** No transaction begins any more. */
+  #isClosed = false
   /** How often a writer of another process was in the way. */
   busyCount = 0
   #waiting = 0
@@ -89,9 +94,10 @@ export class Connection implements Transaction {
     this.#options = options
     this.path = options.path
     this.#driver = options.driver ?? nodeSqlite
+    let db: SqliteDatabase | undefined
     try {
       const made = options.path === ':memory:' ? undefined : createPrivateFile(options.path)
-      this.#db = this.#driver.open(options.path)
+      db = this.#db = this.#driver.open(options.path)
       this.realPath = options.path === ':memory:' ? options.path : realpathSync(options.path)
       this.#wal = new WalSync({
         path: `${this.realPath}-wal`,
@@ -103,6 +109,7 @@ export class Connection implements Transaction {
       this.#room = new IndexRoom(this.realPath)
       this.#room.require()
     } catch (error) {
+      db?.close()
       throw mapError(error, options.path)
     }
   }
@@ -266,10 +273,25 @@ export class Connection implements Transaction {
     return this.#waiting
   }
 
-  async close(): Promise<void> {
+  /**
+   * Waits no longer than `withinMs`. Then what waits for a writer of another process is refused, whoever waits for the
+   * disk is told that the outcome is unknown, and the file is closed when the disk answers.
+   */
+  async close(withinMs?: number): Promise<void> {
+    this.#closing ??= this.#close()
+    if (withinMs === undefined) return await this.#closing
+    await withTimeout(this.#closing, withinMs)
+    this.#isClosed = true
+    this.#wal.giveUp(new ClosedError('This Tidemark'))
+  }
+
+  async #close(): Promise<void> {
     await this.#writes.drain()
     // Closing may copy the WAL into the database file, so a suspect WAL is verified first.
     if (this.#wal.isSuspect && this.#db.isOpen) await this.#regainTrust().catch(() => undefined)
+    // A transaction that committed from here on would be synced by a handle that is being closed.
+    this.#isClosed = true
+    await this.#writes.drain()
     await this.#wal.close()
     if (this.#db.isOpen) this.#db.close()
   }
@@ -283,6 +305,7 @@ export class Connection implements Transaction {
       const mapped = mapError(error, this.path)
       // Found out at open, by a transaction that had nothing to write.
       if (!this.#wal.isInUse && mapped instanceof DatabaseReadOnlyError) throw mapped
+      if (error instanceof ClosedError) throw OutcomeUnknownError.beforeSync(this.path)
       throw OutcomeUnknownError.afterFailedSync(this.path, error)
     }
   }
@@ -325,6 +348,7 @@ export class Connection implements Transaction {
 
   #transaction<T>(body: () => T): T {
     this.guard.assertThere()
+    if (this.#isClosed) throw new ClosedError('This Tidemark')
     this.#room.require()
     this.#run('begin immediate')
     try {

@@ -23,6 +23,9 @@ export type SqliteOptions = ConnectionOptions & {
   readonly ownFile: boolean
 }
 
+/** How long closing waits at least: a busy disk takes seconds for a sync. */
+const DISK_PATIENCE_MS = 2_000
+
 export async function openSqlite(options: SqliteOptions): Promise<Store> {
   const connection = new Connection(options)
   try {
@@ -45,10 +48,10 @@ export function assemble(
   const persistent = path !== ':memory:'
   const caches = new SharedRowCache(rowCacheBytes)
   let watch: DataVersionWatch | undefined
-  const close = async (): Promise<void> => {
+  const close = async (withinMs?: number): Promise<void> => {
     watch?.stop()
     caches.clear()
-    await connection.close()
+    await connection.close(withinMs === undefined ? undefined : Math.max(withinMs, DISK_PATIENCE_MS))
   }
   return {
     capabilities: { persistent },

@@ -28,6 +28,9 @@ export class WalSync {
   #isSuspect = false
   #current: Promise<void> | undefined
   #next: Promise<void> | undefined
+  /** How to reject those who wait. */
+  readonly #waiting = new Set<(reason: Error) => void>()
+  #givenUp: Error | undefined
 
   constructor(options: WalOptions) {
     this.#options = options
@@ -45,15 +48,31 @@ export class WalSync {
 
   /** Resolves when everything that was committed before this call is on disk. */
   flush(): Promise<void> {
-    this.#next ??= this.#afterCurrent()
+    if (this.#givenUp !== undefined) return Promise.reject(this.#givenUp)
+    this.#next ??= this.#unlessGivenUp(this.#afterCurrent())
     return this.#next
   }
 
+  /** Rejects everybody who waits for the disk from now on, however long it may take. */
+  giveUp(reason: Error): void {
+    this.#givenUp = reason
+    for (const reject of this.#waiting) reject(reason)
+  }
+
+  /** Call it when nothing more will be committed. */
   async close(): Promise<void> {
-    await this.#next?.catch(() => undefined)
+    // The next sync becomes the current one when that ends.
+    while (this.#next !== undefined) await this.#current?.catch(() => undefined)
     await this.#current?.catch(() => undefined)
     await this.#file?.close()
     this.#file = undefined
+  }
+
+  #unlessGivenUp(sync: Promise<void>): Promise<void> {
+    const { promise, resolve, reject } = Promise.withResolvers<void>()
+    this.#waiting.add(reject)
+    void sync.then(resolve, reject).finally(() => this.#waiting.delete(reject))
+    return promise
   }
 
   /** A sync in progress may have begun before the caller's commit, so it doesn't count. */
