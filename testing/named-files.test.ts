@@ -34,6 +34,16 @@ describe('a file that is named', () => {
     it(`by ${page} exists`, () => check(page, readFileSync(join(ROOT, page), 'utf8').matchAll(NAMED)))
   }
 
+  it('by a guarantee exists', () => {
+    const page = readFileSync(join(ROOT, 'docs/reference/guarantees.md'), 'utf8')
+    const tests = page.matchAll(/`((?:conformance|crash|model|postgres|sqlite)\/[\w-]+)`/g)
+    const missing = [...tests].filter(([, test]) => !files.includes(`packages/topics/test/${test}.test.ts`))
+    assert.deepEqual(
+      missing.map(([, test]) => test),
+      [],
+    )
+  })
+
   it('by the map exists', () => {
     const [, map = ''] = /^## The map$(.*?)^## /ms.exec(readFileSync(join(ROOT, MAP), 'utf8')) ?? []
     assert.notEqual(map, '', `${MAP} has no section "The map"`)
