@@ -9,8 +9,9 @@ import {
   StaleDeliveryError,
 } from '../index.ts'
 import { type ConformanceStores, needs } from './conformance-store.ts'
-import { consume, eventsOf, groupOf, range, receive, soon } from './consuming.ts'
+import { collect, consume, eventsOf, groupOf, range, receive, soon } from './consuming.ts'
 import { it } from './it.ts'
+import { until } from './until.ts'
 
 export function claims({ stores, shared }: ConformanceStores): void {
   for (const store of stores) {
@@ -199,6 +200,38 @@ export function claims({ stores, shared }: ConformanceStores): void {
           // Two attempts are left, and 8 is the smallest number whose square reaches 60.
           assert.equal(received.length, 8)
         })
+
+        for (const lease of [0, '1h'] as const) {
+          it(`goes to another process if its holder hangs and lease is ${lease}`, async () => {
+            await using database = await store.fresh()
+            const [here, there] = [await database.open(), await database.open()]
+            await here.configureTopic('work', { lease })
+            await here.publishBatch('work', [1, 2])
+            const hang = Promise.withResolvers<void>()
+            const started = eventsOf(here, 'received')
+            const signals: AbortSignal[] = []
+            const hanging = here.consumerGroup('work').addConsumer('hangs', async (_, { signal }) => {
+              signals.push(signal)
+              await hang.promise
+            })
+            await hanging.start()
+            await until(() => signals.length === 1, { what: 'the handler to hang' })
+            const [claim] = (await there.admin.claims('work')).claims
+            await there.admin.releaseClaim('work', claim?.id ?? '')
+            // Its holder runs alone, so it is also the first to claim the messages again.
+            await until(() => started.length > 1 && signals[0]?.aborted, { what: 'the handler to be told' })
+            const group = there.consumerGroup('work')
+            const seen = collect(group)
+            await group.start()
+            await until(() => seen.length === 2, { what: 'the messages in the other process' })
+            hang.resolve()
+            await group.stop()
+            await hanging.stop()
+            assert.equal(signals.length, 1)
+            const { inFlight, retries, deadLetters } = await groupOf(there, 'work')
+            assert.deepEqual({ inFlight, retries, deadLetters }, { inFlight: 0, retries: 0, deadLetters: 0 })
+          })
+        }
 
         it(
           'is completed if its messages are dead letters, in a topic tracked by reference',

@@ -7,6 +7,7 @@ import {
   type HandlerContext,
   StaleDeliveryError,
   StoppedError,
+  type Tidemark,
 } from '../index.ts'
 import type { ConformanceStores } from './conformance-store.ts'
 import { collect, consume, eventsOf, Gate, groupOf, happened, payloadsOf, receive, soon } from './consuming.ts'
@@ -163,17 +164,30 @@ export function stopping({ shared }: ConformanceStores): void {
       })
 
       describe('a lease that was taken over', () => {
-        it('aborts the signal at once when its extension is refused', async () => {
+        it('aborts the signal when its message is claimed again', async () => {
           await using database = await store.fresh()
           const tm = await database.open()
-          const taken = eventsOf(tm, 'taken-over')
           const handler = new HangingHandler()
           const group = tm.consumerGroup('work').addConsumer('a', handler.handle)
           await group.start()
           await tm.publish('work', 1)
           const { delivery, signal } = await handler.begun()
           await database.expireLeases()
-          await happened(taken, 1, 'the next claim')
+          await until(() => signal().reason instanceof StaleDeliveryError, { what: 'the next claim' })
+          await assert.rejects(delivery.ack(), StaleDeliveryError)
+          handler.gate.open()
+        })
+
+        it('aborts the signal at once when its extension is refused', async () => {
+          await using database = await store.fresh()
+          const tm = await database.open()
+          await tm.configureTopic('work', { maxAttempts: 1 })
+          const handler = new HangingHandler()
+          const group = tm.consumerGroup('work').addConsumer('a', handler.handle)
+          await group.start()
+          await tm.publish('work', 1)
+          const { delivery, signal } = await handler.begun()
+          await releaseAll(tm)
           assert.equal(signal().aborted, false)
           await assert.rejects(delivery.extend('1h'), StaleDeliveryError)
           assert.ok(signal().reason instanceof StaleDeliveryError)
@@ -185,14 +199,13 @@ export function stopping({ shared }: ConformanceStores): void {
         it('aborts the signals of all its messages when one settlement is stale', async () => {
           await using database = await store.fresh()
           const tm = await database.open()
-          const taken = eventsOf(tm, 'taken-over')
+          await tm.configureTopic('work', { maxAttempts: 1 })
           const handler = new HangingHandler()
           const group = tm.consumerGroup('work').addConsumer('a', handler.handle, { concurrency: 2 })
           await group.start()
           await tm.publishBatch('work', [1, 2])
           const [first, second] = [await handler.begun(), await handler.begun(2)]
-          await database.expireLeases()
-          await happened(taken, 1, 'the next claim')
+          await releaseAll(tm)
           await assert.rejects(first.delivery.ack(), StaleDeliveryError)
           assert.ok(second.signal().reason instanceof StaleDeliveryError)
           handler.gate.open()
@@ -403,4 +416,9 @@ class HangingHandler {
     assert.ok(delivery && context)
     return { delivery, signal: () => context.signal }
   }
+}
+
+/** Without attempts left, the messages don't come again. */
+async function releaseAll(tm: Tidemark): Promise<void> {
+  for (const { id } of (await tm.admin.claims('work')).claims) await tm.admin.releaseClaim('work', id)
 }

@@ -8,6 +8,8 @@ import { passes, selectMember } from './selection.ts'
 
 /** Weight of the newest measurement in the average time a handler takes. */
 const NEWEST = 0.2
+/** How long nothing is claimed while all handlers hang on leases that never expire. */
+const STUCK_MS = 10_000
 
 /** Dispatches the messages of a group's leases to its members, and counts those that are unfinished. */
 export class Dispatcher<T> implements MemberEvents<T> {
@@ -64,11 +66,27 @@ export class Dispatcher<T> implements MemberEvents<T> {
   }
 
   dispatch(held: HeldLease): void {
+    // Only messages that were delivered before have versions of their own.
+    const isStuck = held.lease.versions !== null && this.#loseThoseBefore(held)
     this.leases.add(held)
     const { messages } = held.lease
     this.#outstanding += messages.length
     for (let index = 0; index < messages.length; index++) this.#prepare(held, index)
     this.#pumpAll()
+    if (isStuck) this.giveUpWaiting(held)
+  }
+
+  /**
+   * A lease whose open messages come again was taken from this process: an operator released it, or it expired. Returns
+   * whether handlers of such messages occupy all workers, so that the new lease would only wait behind them.
+   */
+  #loseThoseBefore({ lease }: HeldLease): boolean {
+    const ids = new Set(lease.messages.map(({ id }) => id))
+    const lost = [...this.leases].filter(each => each.hasOpen(ids))
+    if (lost.length === 0) return false
+    for (const each of lost) each.lose()
+    const running = this.#memberList.flatMap(member => member.running)
+    return running.length >= this.concurrency && running.every(({ delivery }) => lost.includes(delivery.held))
   }
 
   /** Releases messages that have not been started, of all leases or the given one. */
@@ -125,7 +143,8 @@ export class Dispatcher<T> implements MemberEvents<T> {
    */
   giveUpWaiting(held: HeldLease): void {
     if (this.releaseQueued(held) === 0) return
-    this.#stuckUntil = Math.max(this.#stuckUntil, performance.now() + held.termMs / 2)
+    const ms = held.termMs === 0 ? STUCK_MS : held.termMs / 2
+    this.#stuckUntil = Math.max(this.#stuckUntil, performance.now() + ms)
   }
 
   /** How long to claim nothing, unless a handler finishes before. */

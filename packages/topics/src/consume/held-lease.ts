@@ -103,6 +103,12 @@ export class HeldLease {
     return this.#states[slot] ?? SLOT.open
   }
 
+  /** Whether a message with one of these ids is not settled in this process. */
+  hasOpen(ids: ReadonlySet<number>): boolean {
+    const { messages, slots } = this.lease
+    return messages.some(({ id }, index) => ids.has(id) && this.#states[slots?.[index] ?? index] === SLOT.open)
+  }
+
   ack(slot: number): boolean {
     if (this.#states[slot] !== SLOT.open) return false
     this.#states[slot] = SLOT.acked
