@@ -68,6 +68,16 @@ export class RowCache {
     return row
   }
 
+  /** Drops rows with lower ids; some of the chunk that has this id are kept. */
+  dropBelow(id: number): void {
+    const first = Math.floor(id / CHUNK)
+    for (const [number, chunk] of this.#chunks) {
+      if (number >= first) continue
+      this.#chunks.delete(number)
+      this.#bytes -= chunk.bytes
+    }
+  }
+
   clear(): void {
     this.#chunks.clear()
     this.#bytes = 0

@@ -5,10 +5,16 @@ import { Kysely, PostgresDialect } from 'kysely'
 import postgres from 'postgres'
 import { PayloadError, TopicConflictError, TransactionError } from '../../src/errors.ts'
 import { messageIdOf } from '../../src/payload/message-id.ts'
+import type { RawMessage } from '../../src/payload/raw-message.ts'
 import type { PublishedMessage } from '../../src/stores/log.ts'
 import { admin, claimLease, drain, message, messages, open, request, server, useServer } from './store-bench.ts'
 
 useServer()
+
+/** The fields that are known before the publish, and those that it returns. */
+const fieldsOf = ({ id, salt, payload, type, key, headers, messageId }: RawMessage) => ({
+  ...{ id, salt, payload, type, key, headers, messageId },
+})
 
 describe('a topic', () => {
   it('keeps what was configured and counts versions', async () => {
@@ -44,7 +50,7 @@ describe('publishing', () => {
     )
     const lease = await claimLease(bench, subscription)
     assert.deepEqual(
-      lease.messages.map(({ createdAt, xid, ...rest }) => rest),
+      lease.messages.map(fieldsOf),
       sent.map((fields, index) => ({ id: published[index]?.id, salt: published[index]?.salt, ...fields })),
     )
     assert.ok(lease.messages.every(({ createdAt }) => Math.abs(createdAt - Date.now()) < 60_000))
@@ -62,7 +68,7 @@ describe('publishing', () => {
     for (const each of sent) published.push(...(await bench.store.log.publish(bench.topic, [each])))
     const lease = await claimLease(bench, subscription)
     assert.deepEqual(
-      lease.messages.map(({ createdAt, xid, ...rest }) => rest),
+      lease.messages.map(fieldsOf),
       sent.map((fields, index) => ({ id: published[index]?.id, salt: published[index]?.salt, ...fields })),
     )
   })
@@ -85,6 +91,27 @@ describe('publishing', () => {
       lease.messages.map(({ id, payload }) => [id, payload]),
       published.map(({ id }, index) => [id, JSON.stringify(index)]),
     )
+  })
+
+  it('gives back time, salt and transaction of every row, of one publish, two or many', async () => {
+    await using bench = await open()
+    for (const sizes of [[6], [2, 4], [5, 1], [1, 1], [1, 2, 3], [3, 1, 1, 1]]) {
+      const subscription = await bench.store.subscriptions.subscribe(bench.topic, sizes.join('-'), 'now')
+      const other = await bench.store.subscriptions.subscribe(bench.topic, `${sizes.join('-')} again`, 'now')
+      const published: PublishedMessage[] = []
+      for (const size of sizes) published.push(...(await bench.store.log.publish(bench.topic, messages(size))))
+      const { rows } = await admin.query(
+        `select id, salt, xid, floor(extract(epoch from created_at) * 1000) as created_at
+         from "${bench.schema}".log_${bench.topic.id} where id >= ${published[0]?.id} order by id`,
+      )
+      for (const reader of [subscription, other]) {
+        const lease = await claimLease(bench, reader, { shared: true })
+        assert.deepEqual(
+          lease.messages.map(({ id, salt, xid, createdAt }) => [id, salt, xid, createdAt].map(String)),
+          rows.map(({ id, salt, xid, created_at }) => [id, salt, xid, created_at].map(String)),
+        )
+      }
+    }
   })
 
   it('stores a large batch in the order given', async () => {

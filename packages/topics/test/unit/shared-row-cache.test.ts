@@ -14,7 +14,7 @@ function filled(server: string): SharedRowCache {
   const rows = new SharedRowCache(1_000_000)
   const kept = rows.put(TOPIC, server, [row(1, 700), row(2, 701)])
   rows.putPage(TOPIC, server, `(0,1,2,2,${server})`, kept, LIMIT)
-  rows.moved(GROUP, { lastId: 0, place: '0' })
+  rows.moved(GROUP, { topicId: TOPIC, lastId: 0, place: '0' })
   return rows
 }
 
@@ -55,5 +55,27 @@ describe('rows that the groups of a process share', () => {
     assert.equal(rows.nextPage(TOPIC, GROUP, LIMIT), undefined)
     assert.equal(rows.isAhead(TOPIC, GROUP), false)
     assert.equal(rows.rows(TOPIC, 'life-1', [1, 2], [700, 701]), undefined)
+  })
+
+  it('are dropped once every group has passed them, however much may be cached', () => {
+    const rows = new SharedRowCache(1_000_000_000)
+    const [slow, fast] = [1, 2]
+    const move = (group: number, lastId: number) => rows.moved(group, { topicId: TOPIC, lastId, place: `${lastId}` })
+    move(slow, 0)
+    for (let first = 1; first < 6_000; first += 1_000) {
+      const page = Array.from({ length: 1_000 }, (_, index) => row(first + index, 700))
+      rows.putPage(TOPIC, 'life-1', `(${first - 1},)`, rows.put(TOPIC, 'life-1', page), 1_000)
+      move(fast, first + 999)
+    }
+    const isCached = (id: number) => rows.rows(TOPIC, 'life-1', [id], [700]) !== undefined
+    assert.ok(rows.nextPage(TOPIC, slow, 1_000) && [1, 6_000].every(isCached))
+    move(slow, 1_000)
+    move(slow, 3_000)
+    assert.deepEqual([1, 2_047, 3_001, 6_000].map(isCached), [false, false, true, true])
+    assert.ok(rows.nextPage(TOPIC, slow, 1_000) && rows.isAhead(TOPIC, slow))
+    move(slow, 6_000)
+    assert.deepEqual([3_001, 5_000].map(isCached), [false, false])
+    // Other topics are other ids.
+    rows.moved(slow, { topicId: 2, lastId: 0, place: '0' })
   })
 })

@@ -79,8 +79,13 @@ async function withOmitted(
   const sizes = new Map(rows.map(({ id, bytes }) => [Number(id), Number(bytes)]))
   return messages.map(message => {
     const bytes = message.payload.length === 0 ? (sizes.get(message.id) ?? 0) : 0
-    return bytes > maxPayloadBytes ? { ...message, omittedBytes: bytes } : message
+    return bytes > maxPayloadBytes ? withoutPayload(message, bytes) : message
   })
+}
+
+const withoutPayload = (message: RawMessage, omittedBytes: number): RawMessage => {
+  const { id, salt, payload, type, key, headers, messageId, createdAt } = message
+  return { id, salt, payload, type, key, headers, messageId, createdAt, omittedBytes }
 }
 
 export async function tail(

@@ -68,9 +68,9 @@ export class SharedClaims {
    * A new group starts at this place in the log. Other groups of this process may start there too, and they share its
    * first page.
    */
-  placed(subscriptionId: number, place: string): void {
+  placed(topicId: number, subscriptionId: number, place: string): void {
     this.#busy.add(subscriptionId)
-    this.#rows.moved(subscriptionId, { lastId: 0, place })
+    this.#rows.moved(subscriptionId, { topicId, lastId: 0, place })
   }
 
   /** A connection was lost: the server behind the next one may be another, or may have lost what was read. */
@@ -226,7 +226,8 @@ export class SharedClaims {
       if (messages.length !== Number(row.size)) throw this.#lost(request)
       return messages
     }
-    this.#rows.moved(request.subscription.id, { lastId: known.lastId, place: row.at_id ?? null })
+    const { topic, subscription } = request
+    this.#rows.moved(subscription.id, { topicId: topic.id, lastId: known.lastId, place: row.at_id ?? null })
     return known.messages
   }
 
@@ -244,9 +245,13 @@ export class SharedClaims {
   ): readonly RawMessage[] {
     if (!shared || era !== this.#rows.era) return messages
     const server = row.server ?? ''
-    this.#rows.moved(subscription.id, { lastId: messages.at(-1)?.id ?? 0, place: row.at_id ?? null })
     const kept = this.#rows.put(topic.id, server, messages)
     if (row.page && kept.length === Number(row.size)) this.#rows.putPage(topic.id, server, row.page, kept, limit)
+    this.#rows.moved(subscription.id, {
+      topicId: topic.id,
+      lastId: messages.at(-1)?.id ?? 0,
+      place: row.at_id ?? null,
+    })
     return kept
   }
 

@@ -10,6 +10,9 @@ const SEPARATOR = '\u001e'
 
 type Extra = Pick<RawMessage, 'key' | 'type' | 'headers' | 'messageId'> & { readonly id: number }
 
+/** What the rows of one publish share. */
+type Stamp = { readonly salt: number; readonly createdAt: number; readonly xid: number }
+
 const NO_EXTRA = { key: null, type: null, headers: null, messageId: null }
 
 /**
@@ -21,23 +24,78 @@ export function decodePage(row: Row): RawMessage[] | undefined {
   const ids = decodeIds(row)
   const extras = decodeExtras(row)
   const payloads = decodePayloads(row, ids, extras)
-  const created = row.created ? readColumn(row.created, readTimestamp) : undefined
-  const createdMs = Number(row.created_ms)
-  const xids = row.xids ? decodeXids(row) : undefined
-  const commonXid = Number(row.xid)
-  const salts = row.salts ? readColumn(row.salts, readInteger) : undefined
-  const common = Number(row.salt)
+  const stamps = decodeStamps(row)
   row.texts = row.payloads = row.extras = row.created = row.salts = null
   return (
     payloads &&
-    ids.map((id, index) => {
-      const { key, type, headers, messageId } = extras?.get(id) ?? NO_EXTRA
-      const salt = salts?.[index] ?? common
-      const createdAt = created?.[index] ?? createdMs
-      const xid = xids?.[index] ?? commonXid
-      return { id, salt, payload: payloads[index] ?? '', type, key, headers, messageId, createdAt, xid }
-    })
+    ids.map((id, index) => new PageRow(id, payloads[index] ?? '', stamps(index), extras?.get(id) ?? NO_EXTRA))
   )
+}
+
+/**
+ * A row of a page. Time, salt and transaction are kept once for the rows of one publish: the first two don't fit into
+ * V8's small integers, so each row would have two more objects, and young collections copy all that groups share.
+ */
+class PageRow implements RawMessage {
+  readonly id: number
+  readonly payload: string | Uint8Array
+  readonly #stamp: Stamp
+  readonly #extra: Omit<Extra, 'id'>
+  decoded: RawMessage['decoded']
+
+  constructor(id: number, payload: string | Uint8Array, stamp: Stamp, extra: Omit<Extra, 'id'>) {
+    this.id = id
+    this.payload = payload
+    this.#stamp = stamp
+    this.#extra = extra
+    this.decoded = undefined
+  }
+
+  get salt(): number {
+    return this.#stamp.salt
+  }
+
+  get createdAt(): number {
+    return this.#stamp.createdAt
+  }
+
+  get xid(): number {
+    return this.#stamp.xid
+  }
+
+  get key(): string | null {
+    return this.#extra.key
+  }
+
+  get type(): string | null {
+    return this.#extra.type
+  }
+
+  get headers(): string | null {
+    return this.#extra.headers
+  }
+
+  get messageId(): string | null {
+    return this.#extra.messageId
+  }
+}
+
+/** The stamp of each row by its index, which is asked for in order. Rows of one publish are adjacent. */
+function decodeStamps(row: Row): (index: number) => Stamp {
+  const created = row.created ? readColumn(row.created, readTimestamp) : undefined
+  const xids = row.xids ? decodeXids(row) : undefined
+  const salts = row.salts ? readColumn(row.salts, readInteger) : undefined
+  const turn = row.turn ? Number(row.turn) : undefined
+  const place = (index: number): number => (turn === undefined ? index : index < turn ? 0 : 1)
+  let stamp = { salt: Number(row.salt), createdAt: Number(row.created_ms), xid: Number(row.xid) }
+  return index => {
+    const at = place(index)
+    const salt = salts?.[at] ?? stamp.salt
+    const createdAt = created?.[at] ?? stamp.createdAt
+    const xid = xids?.[at] ?? stamp.xid
+    if (salt !== stamp.salt || createdAt !== stamp.createdAt || xid !== stamp.xid) stamp = { salt, createdAt, xid }
+    return stamp
+  }
 }
 
 export function decodeIds({ ids, first_id, last_id }: Row): number[] {

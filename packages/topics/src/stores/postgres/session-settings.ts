@@ -27,7 +27,16 @@ export async function applySettings(
 }
 
 /** `show` instead of pg_settings, which costs the server a millisecond for each connection of a starting program. */
-const limitsOf = (limitMs: number, statementTimeoutMs: number): string => `${ISOLATION};
+function limitsOf(limitMs: number, statementTimeoutMs: number): string {
+  if (limitMs !== last.limitMs || statementTimeoutMs !== last.statementTimeoutMs)
+    last = { limitMs, statementTimeoutMs, text: limitsText(limitMs, statementTimeoutMs) }
+  return last.text
+}
+
+/** Every statement asks for it. */
+let last = { limitMs: -1, statementTimeoutMs: -1, text: '' }
+
+const limitsText = (limitMs: number, statementTimeoutMs: number): string => `${ISOLATION};
   set idle_in_transaction_session_timeout = ${Math.max(LEFT_OPEN_MS, 2 * statementTimeoutMs)};
   set tcp_keepalives_idle = 30; set tcp_keepalives_interval = 10; set tcp_keepalives_count = 3;
   reset statement_timeout; show statement_timeout; set statement_timeout = ${serverLimit(limitMs)}`

@@ -12,7 +12,7 @@ import { forceAdvance, listZombies } from './zombies.ts'
 export function postgresSubscriptions(database: Database, claims: SharedClaims): Subscriptions {
   return {
     subscribe: (topic, group, from, settings = {}) =>
-      subscribe(database, topic, group, from, settings, (id, place) => claims.placed(id, place)),
+      subscribe(database, topic, group, from, settings, (id, place) => claims.placed(topic.id, id, place)),
     find: (topic, group) => database.read({ topic }, tx => findSubscription(tx, topic, group)),
     setStatus: (topic, subscription, status) =>
       database.transaction({ topic, subscription }, tx => setStatus(tx, topic, subscription, status)),

@@ -63,10 +63,11 @@ create type tidemark_fn.claim_result as (
   first_id bigint,
   last_id bigint,
   ids bytea,
-  -- Their transaction ids, if rows are shared: that of the first row, and a list unless all rows have the same.
+  -- What rows of one publish have in common: a single value if that is all rows; two values if the rows before `turn` are
+  -- of one publish and the others of another; or a list. Transaction ids only if rows are shared.
+  turn int,
   xid xid8,
   xids bytea,
-  -- Values common to rows of one publish: a single value if all rows share it, otherwise a list.
   salt bigint,
   salts bytea,
   created_ms bigint,
