@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { Client } from 'pg'
-import { OutcomeUnknownError, open, type Reader, type Tidemark } from 'tidemark'
+import { DatabaseUnreachableError, OutcomeUnknownError, open, type Reader, type Tidemark } from 'tidemark'
 import { freshDatabase, migratedDatabase } from '../../../../testing/databases.ts'
 import { until } from '../../../../testing/until.ts'
 import { range, receive } from '../../src/conformance/consuming.ts'
@@ -73,4 +73,20 @@ describe('a call whose answer is lost', () => {
       await assert.rejects(call({ tm, reader }), OutcomeUnknownError)
     })
   }
+
+  it('is known if only a look-up was lost: a publish that found another configuration stored nothing', async () => {
+    await using database = await migratedDatabase()
+    await using network = await Network.to(database.url)
+    await using tm = await open(network.url, { logger: SILENT, maintenance: false })
+    await using other = await open(database.url, { logger: SILENT, maintenance: false })
+    await tm.configureTopic('work')
+    await tm.publish('work', 0)
+    await other.configureTopic('work', { retention: '2h' })
+    network.lostAnswers = { to: /from .*topic.* where id/s, count: 1 }
+    await assert.rejects(tm.publish('work', 1), DatabaseUnreachableError)
+    assert.deepEqual(
+      (await other.admin.browse('work')).messages.map(({ payload }) => payload),
+      ['0'],
+    )
+  })
 })

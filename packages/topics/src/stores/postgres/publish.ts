@@ -121,9 +121,7 @@ export class LogWriter {
         topic = current
       }
     } catch (error) {
-      const explained = explain(error, known, this.#database.location)
-      // A caller's transaction is rolled back with its connection.
-      throw caller === undefined ? unknownIfLost(explained, this.#database.location) : explained
+      throw explain(error, known, this.#database.location)
     }
   }
 
@@ -156,7 +154,11 @@ export class LogWriter {
     let insert = this.#prepare(topic, messages)
     for (let attempt = 1; ; attempt++) {
       try {
-        return await insert()
+        // Unlike a caller's transaction, it is not rolled back with its connection; and unlike the look-ups around it, it
+        // may have stored something.
+        return await insert().catch(error => {
+          throw unknownIfLost(error, this.#database.location)
+        })
       } catch (error) {
         const code = error instanceof Error ? codeOf(error.cause) : ''
         const latest = code === NO_TABLE ? await findTopic(this.#database, topic.name) : undefined
