@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, it } from 'node:test'
+import { until } from '../../../../testing/until.ts'
 import { RUN_ID, startWorld, type World } from '../../../server/test/worlds.ts'
 import { SKIPPED, TestBrowser } from '../browser/browser.ts'
 import { sticksOut } from '../browser/fit.ts'
@@ -39,8 +40,13 @@ describe('the look of every screen', { skip: SKIPPED }, () => {
       await page.locator('main h1').waitFor({ state: 'attached' })
       for (const [name, viewport] of Object.entries(SIZES)) {
         await page.setViewportSize(viewport)
-        await page.waitForTimeout(200)
-        assert.deepEqual(await sticksOut(page), [], name)
+        let found: readonly string[] = []
+        const fits = async (): Promise<boolean> => {
+          found = await sticksOut(page)
+          return found.length === 0
+        }
+        // What is drawn to its width is drawn anew a moment after the window has changed.
+        await until(fits, { what: () => `${found.join(', ')} to fit ${name}`, timeout: 5_000 })
       }
       await page.context().close()
     })
