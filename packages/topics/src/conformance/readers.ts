@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe } from 'node:test'
-import { type Delivery, type Schema, StaleDeliveryError } from '../index.ts'
+import { ClosedError, type Delivery, type Schema, StaleDeliveryError } from '../index.ts'
 import type { ConformanceStores } from './conformance-store.ts'
 import { consume, groupOf, receive, soon } from './consuming.ts'
 import { it } from './it.ts'
@@ -97,6 +97,24 @@ export function readers({ stores, shared }: ConformanceStores): void {
           validator.answer()
           const [other] = [await receive(tm.reader('work'))]
           assert.deepEqual([other.payload, other.attempt], [1, 1])
+          await other.ack()
+        })
+
+        it('gives back a message whose payload was still being validated when it was closed', async () => {
+          await using database = await store.fresh()
+          const tm = await database.open()
+          await tm.publish('work', 1)
+          const validator = slowValidator()
+          const reader = tm.reader('work', { schema: validator.schema })
+          const receiving = reader.receive()
+          receiving.catch(() => undefined) // Expected below, after the close.
+          await validator.asked
+          const closing = reader.close()
+          const other = await receive(tm.reader('work'))
+          assert.deepEqual([other.payload, other.attempt], [1, 1])
+          validator.answer()
+          await assert.rejects(receiving, ClosedError)
+          await closing
           await other.ack()
         })
 

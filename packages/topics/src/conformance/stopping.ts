@@ -5,6 +5,7 @@ import {
   type Delivery,
   DuplicateConsumerError,
   type HandlerContext,
+  type Schema,
   StaleDeliveryError,
   StoppedError,
   type Tidemark,
@@ -74,6 +75,32 @@ export function stopping({ shared }: ConformanceStores): void {
             [3, 1],
           ])
           handler.gate.open()
+        })
+
+        it('returns a message whose payload is still being validated, and never starts it', async () => {
+          await using database = await store.fresh()
+          const tm = await database.open()
+          await tm.publish('work', 1)
+          const asked = Promise.withResolvers<void>()
+          const answer = new Gate()
+          const validate = async (value: unknown) => {
+            asked.resolve()
+            await answer.passed
+            return { value }
+          }
+          const schema: Schema = { '~standard': { version: 1, vendor: 'conformance', validate } }
+          const group = tm.consumerGroup('work', undefined, { schema })
+          const started = collect(group)
+          await group.start()
+          await soon(asked.promise, 'the validator to be asked')
+          await soon(group.stop({ timeout: 1 }), 'the group to stop')
+          const again = await receive(tm.reader('work'))
+          assert.deepEqual([again.payload, again.attempt], [1, 1])
+          answer.open()
+          // What the validator answers comes first.
+          await new Promise(resolve => setImmediate(resolve))
+          assert.deepEqual(started, [])
+          await again.ack()
         })
 
         it('leaves an abandoned handler without a part in what comes later', async () => {

@@ -1,4 +1,5 @@
 import { type Failure, toFailure } from '../errors/failure.ts'
+import type { RawMessage } from '../payload/raw-message.ts'
 import type { Runtime } from '../runtime.ts'
 import { type Decoding, decodePayload } from './decode.ts'
 import { LeasedDelivery } from './delivery.ts'
@@ -10,6 +11,9 @@ import { passes, selectMember } from './selection.ts'
 const NEWEST = 0.2
 /** How long nothing is claimed while all handlers hang on leases that never expire. */
 const STUCK_MS = 10_000
+
+/** A message whose schema has not answered yet. */
+type Checked = { readonly held: HeldLease; readonly index: number; readonly raw: RawMessage }
 
 /** Dispatches the messages of a group's leases to its members, and counts those that are unfinished. */
 export class Dispatcher<T> implements MemberEvents<T> {
@@ -24,6 +28,7 @@ export class Dispatcher<T> implements MemberEvents<T> {
   #memberList: Member<T>[] = []
   /** Removed members whose last handlers still run. */
   readonly #retired = new Set<Member<T>>()
+  readonly #checked = new Set<Checked>()
   #outstanding = 0
   #stuckUntil = 0
   #averageMs: number | undefined
@@ -100,6 +105,15 @@ export class Dispatcher<T> implements MemberEvents<T> {
       }
     }
     return released
+  }
+
+  /** Releases messages whose schema has not answered yet: the group stops, and the answer would start their handler. */
+  releaseChecked(): void {
+    for (const { held, index, raw } of this.#checked) {
+      new LeasedDelivery(this.#runtime, held, index, raw, undefined).release()
+      this.#leave(held)
+    }
+    this.#checked.clear()
   }
 
   /** Aborts running handlers and counts them as failed, so that nobody waits for their leases. */
@@ -180,19 +194,29 @@ export class Dispatcher<T> implements MemberEvents<T> {
     try {
       const payload = decodePayload(this.#runtime, held.topic.name, raw, this.#decoding)
       if (this.#decoding.schema !== undefined && payload instanceof Promise) {
-        payload.then(
-          value => {
-            this.#accept(new LeasedDelivery(this.#runtime, held, index, raw, value))
-            this.#pumpAll()
-          },
-          error => this.#reject(held, index, error),
-        )
+        this.#acceptLater(payload, { held, index, raw })
       } else {
         this.#accept(new LeasedDelivery(this.#runtime, held, index, raw, payload as T))
       }
     } catch (error) {
       this.#reject(held, index, error)
     }
+  }
+
+  /** When its schema has answered, unless it was released meanwhile. */
+  #acceptLater(payload: Promise<T>, checked: Checked): void {
+    const { held, index, raw } = checked
+    this.#checked.add(checked)
+    payload.then(
+      value => {
+        if (!this.#checked.delete(checked)) return
+        this.#accept(new LeasedDelivery(this.#runtime, held, index, raw, value))
+        this.#pumpAll()
+      },
+      error => {
+        if (this.#checked.delete(checked)) this.#reject(held, index, error)
+      },
+    )
   }
 
   /** Filters are user code too: one that throws is a failed attempt. */

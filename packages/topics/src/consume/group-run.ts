@@ -72,6 +72,7 @@ export class GroupRun<T> {
     // An unanswered claim is not waited for; what it may return is released.
     await withTimeout(this.#loop, timeoutMs)
     this.#dispatcher.releaseQueued()
+    this.#dispatcher.releaseChecked()
     await withTimeout(this.#dispatcher.room(1), deadline - performance.now())
     this.#dispatcher.abortRunning(new StoppedError('The group was stopped before the handler finished'))
     await withTimeout(this.#runtime.settler.drain(), Math.max(1_000, deadline - performance.now()))

@@ -5,6 +5,7 @@ import type { ConsumerMeter } from '../observe/metrics/consumer-meter.ts'
 import { type Duration, parseDuration } from '../options/duration.ts'
 import { checkName } from '../options/names.ts'
 import { Options } from '../options/options.ts'
+import type { RawMessage } from '../payload/raw-message.ts'
 import { readSchema, type Schema } from '../payload/schema.ts'
 import type { Runtime } from '../runtime.ts'
 import type { StartPosition } from '../stores/subscription-record.ts'
@@ -72,6 +73,8 @@ export class Reader<T = unknown> implements AsyncDisposable {
   #meter: ConsumerMeter | undefined
   readonly #held = new Set<LeasedDelivery<T>>()
   #buffer: { held: HeldLease; index: number }[] = []
+  /** The message whose schema has not answered yet. */
+  #checked: { held: HeldLease; index: number; raw: RawMessage } | undefined
   #turn: Promise<void> = Promise.resolve()
 
   private constructor(runtime: Runtime, topic: string, given: ReaderOptions<T> | undefined) {
@@ -188,6 +191,7 @@ export class Reader<T = unknown> implements AsyncDisposable {
     if (this.#closing.signal.aborted) return
     this.#closing.abort()
     this.#ended.abort()
+    this.#releaseChecked()
     // An unresponsive database is waited for no longer than this.
     await withTimeout(this.#turn, CLOSE_MS)
     this.#release()
@@ -305,17 +309,31 @@ export class Reader<T = unknown> implements AsyncDisposable {
     const raw = held.lease.messages[index]
     // Its lease expired while it was buffered here: it belongs to others now.
     if (raw === undefined || held.expired) return undefined
+    const checked = { held, index, raw }
+    this.#checked = checked
     try {
       const payload = await decodePayload(this.#runtime, this.topic, raw, this.#decoding)
+      if (this.#checked !== checked) return undefined
       const { metrics } = this.#runtime.instrumentation
       this.#meter ??= metrics.consumer(this.topic, held.subscription.group, this.#consumer)
       const delivery = new ReadDelivery(this.#runtime, held, index, raw, payload, this.#meter)
       this.#held.add(delivery)
       return delivery
     } catch (error) {
-      new LeasedDelivery(this.#runtime, held, index, raw, undefined).fail(toFailure(error))
+      if (this.#checked === checked)
+        new LeasedDelivery(this.#runtime, held, index, raw, undefined).fail(toFailure(error))
       return undefined
+    } finally {
+      if (this.#checked === checked) this.#checked = undefined
     }
+  }
+
+  /** Nobody waits for what its schema answers. */
+  #releaseChecked(): void {
+    const checked = this.#checked
+    this.#checked = undefined
+    if (checked === undefined) return
+    new LeasedDelivery(this.#runtime, checked.held, checked.index, checked.raw, undefined).release()
   }
 
   /** A lease belongs to the claimer that created it, and this reader has its own. */
