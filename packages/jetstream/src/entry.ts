@@ -104,6 +104,11 @@ export class Entry {
     this.#messages = new Array<RawMessage | undefined>(this.count)
   }
 
+  /** As it was stored. */
+  get data(): Uint8Array {
+    return this.#data
+  }
+
   /** Bytes of a record: its payload and, if it has more fields, those. */
   sizeOf(place: number): number {
     return this.#end(place) - this.#end(place - 1)

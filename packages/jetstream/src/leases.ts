@@ -39,7 +39,17 @@ export function jetStreamLeases(ns: Namespace, topics: TopicStore, steward: Stew
   }
   return {
     claim: request => claim(ns, topics, steward, request),
-    settle: settlements => Promise.all(settlements.map(settleOne)),
+    settle: settlements => {
+      // Those of one lease follow each other; changes of a group that are asked for together share a commit.
+      const last = new Map<string, Promise<unknown>>()
+      const inOrder = settlements.map(async settlement => {
+        const before = last.get(settlement.token)
+        const settling = before === undefined ? settleOne(settlement) : before.then(() => settleOne(settlement))
+        last.set(settlement.token, settling)
+        return await settling
+      })
+      return Promise.all(inOrder)
+    },
     extend: async (token, ms) => {
       const ref = await refOf(token)
       if (ref === undefined) return false
@@ -114,6 +124,9 @@ async function withMessages(reader: LogReader, lease: ClaimedLease): Promise<Lea
 
 /** Neighbouring entries are read together. */
 async function readPage(reader: LogReader, ids: readonly number[]): Promise<(RawMessage | undefined)[]> {
+  // A steward in another process may have sent them with its answer.
+  const known = ids.map(id => reader.peekMessage(id))
+  if (!known.includes(null)) return known.map(message => message ?? undefined)
   const [first] = ids
   const last = ids.at(-1)
   if (first === undefined || last === undefined) return []

@@ -11,6 +11,9 @@ const AHEAD = 8
 /** A replica may lag behind what this process knows to be stored. */
 const LAG_PAUSES_MS = [5, 20, 50]
 
+/** An entry on its way to another process: its sequence, its time, and its content. */
+export type PackedEntry = readonly [seq: number, at: number, base64: string]
+
 /**
  * Reads the log of a topic. It keeps a window of consecutive entries, bounded in bytes, that the groups of this process
  * share: entries are immutable, so what one group has read serves the others.
@@ -158,8 +161,7 @@ export class LogReader {
     const stored = direct?.seq === seq ? direct : await this.#client.at(this.#stream, seq)
     if (stored === null || stored.subject !== this.#subject) return undefined
     const entry = this.#toEntry(stored)
-    this.#single.set(seq, entry)
-    if (this.#single.size > MOST_ENTRIES) this.#single.delete(this.#single.keys().next().value ?? 0)
+    this.#keepSingle(entry)
     return entry
   }
 
@@ -178,11 +180,36 @@ export class LogReader {
     return await Promise.all(ids.map(id => this.message(id)))
   }
 
+  /** Entries that are at hand, for another process; undefined if one is not, or if they are large together. */
+  packed(seqs: ReadonlySet<number>, mostBytes: number): PackedEntry[] | undefined {
+    if (seqs.size > MOST_ENTRIES) return undefined
+    const packed: PackedEntry[] = []
+    let bytes = 0
+    for (const seq of seqs) {
+      const entry = this.#find(seq)
+      bytes += entry?.bytes ?? 0
+      if (entry === undefined || bytes > mostBytes || this.aged.length > 0) return undefined
+      packed.push([seq, entry.at, Buffer.from(entry.data).toString('base64')])
+    }
+    return packed
+  }
+
+  /** Entries that another process has sent. */
+  unpack(entries: readonly PackedEntry[]): void {
+    for (const [seq, at, data] of entries)
+      this.#keepSingle(this.#toEntry({ seq, at, data: Buffer.from(data, 'base64') }))
+  }
+
   clear(): void {
     this.#window = []
     this.#from = 0
     this.#bytes = 0
     this.#single.clear()
+  }
+
+  #keepSingle(entry: Entry): void {
+    this.#single.set(entry.seq, entry)
+    if (this.#single.size > MOST_ENTRIES) this.#single.delete(this.#single.keys().next().value ?? 0)
   }
 
   #find(seq: number): Entry | undefined {

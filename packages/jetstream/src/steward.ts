@@ -11,12 +11,15 @@
 import { randomBytes } from 'node:crypto'
 import { errors, type Msg, type Subscription } from '@nats-io/transport-node'
 import { ClosedError } from 'tidemark'
+import { seqOf } from './entry.ts'
 import { apply, lettersOf, type Op, type Results } from './group/apply.ts'
 import { Draft } from './group/change.ts'
 import type { ClaimOp } from './group/claim.ts'
 import type { GroupDocument } from './group/document.ts'
 import { Missing } from './group/facts.ts'
+import { idsOf } from './group/segments.ts'
 import { GroupGone, type GroupRef, LoadedFacts, PageMissing } from './loaded-facts.ts'
+import type { PackedEntry } from './log-reader.ts'
 import { assertLog } from './missing-stream.ts'
 import { type Namespace, parsed, type Revision, written } from './namespace.ts'
 import { MOST_WRITES, pause } from './nats/client.ts'
@@ -30,6 +33,8 @@ const TURN_MS = 4
 /** Others compete if one of them has claimed this lately. */
 const COMPETE_MS = 5_000
 const ASK_MS = 2_000
+/** Entries of a claim of another process up to this size travel with the answer, and need not be read there. */
+const MOST_SENT = 64 * 1024
 const ASKS_UNHEARD = 4
 /** What a process that was not heard of is no longer asked for. */
 const DISTRUST_MS = 2_000
@@ -180,7 +185,10 @@ export class Steward {
   async #ask(queue: Queue, steward: string, op: Op): Promise<unknown> {
     const subject = this.#ns.names.steward(queue.key, queue.ref.id, steward)
     const answer = (await this.#ns.client.ask(subject, op, ASK_MS)) as Answer
-    if ('ok' in answer) return answer.ok
+    if ('ok' in answer) {
+      if (answer.entries !== undefined) this.#ns.reader(queue.ref.topic).unpack(answer.entries)
+      return answer.ok
+    }
     if (answer.gone) throw new GroupGone()
     // What fails there is tried here: its error is the caller's.
     if (answer.failed) this.#distrust(steward)
@@ -372,13 +380,21 @@ export class Steward {
       else {
         const op = JSON.parse(message.string()) as Op
         noteClaim(queue, op)
-        answer = { ok: (await this.#locally(queue, op)) ?? null }
+        const ok = (await this.#locally(queue, op)) ?? null
+        const entries = op.kind === 'claim' ? this.#entriesOf(queue, ok as Results['claim']) : undefined
+        answer = { ok, ...(entries && { entries }) }
       }
     } catch (error) {
       queue.state = null
       answer = error instanceof GroupGone ? { gone: true } : error instanceof Moved ? { moved: true } : { failed: true }
     }
     if (!this.#ns.client.isClosed) message.respond(JSON.stringify(answer))
+  }
+
+  /** The steward has just divided them. */
+  #entriesOf({ ref }: Queue, { lease }: Results['claim']): PackedEntry[] | undefined {
+    if (lease?.segments === undefined) return undefined
+    return this.#ns.reader(ref.topic).packed(new Set(idsOf(lease.segments).map(seqOf)), MOST_SENT)
   }
 
   #leave(queue: Queue): void {
@@ -412,7 +428,9 @@ function noteServed({ served }: Queue, op: Op, result: unknown): void {
 
 const claimerOf = ({ process, consumer }: ClaimOp): string => `${process}/${consumer}`
 
-type Answer = { readonly ok: unknown } | { readonly moved?: true; readonly gone?: true; readonly failed?: true }
+type Answer =
+  | { readonly ok: unknown; readonly entries?: readonly PackedEntry[] }
+  | { readonly moved?: true; readonly gone?: true; readonly failed?: true }
 
 class Moved extends Error {}
 
