@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { after, before, describe, it } from 'node:test'
 import { temporaryFolder } from '../../../../testing/folders.ts'
+import { until } from '../../../../testing/until.ts'
 import { type RunningCommand, startTidemark, tidemark } from '../../../cli/test/command.ts'
 import { SKIPPED, TestBrowser } from '../browser/browser.ts'
 import { ENGINES } from '../browser/engines.ts'
@@ -75,49 +76,54 @@ for (const engine of ENGINES) {
   })
 }
 
-describe('a run', { skip: SKIPPED }, () => {
-  let browser: TestBrowser
-  before(async () => {
-    browser = await TestBrowser.launch()
-  })
-  after(async () => await browser?.[Symbol.asyncDispose]())
+for (const engine of ENGINES) {
+  describe(`a run, on ${engine.name}`, { skip: SKIPPED }, () => {
+    let browser: TestBrowser
+    let database: Awaited<ReturnType<typeof engine.fresh>>
 
-  it('that is deleted while it plays says so, and keeps what was loaded', async () => {
-    using folder = temporaryFolder()
-    const data = join(folder.path, 'data')
-    const { code } = await tidemark([
-      'start',
-      '--data',
-      data,
-      '--no-config',
-      '--no-demo',
-      '--no-server',
-      '--new',
-      '--ticks',
-      '60',
-    ])
-    assert.equal(code, 0)
-    const serve = async (port: string): Promise<RunningCommand> => {
-      const server = startTidemark(['serve', '--data', data, '--port', port])
-      await server.waitFor(/http:/)
-      return server
-    }
-    await using first = await serve('0')
-    const [url = ''] = /http:\/\/[\w.:]+/.exec(first.out) ?? []
-    const { runs } = (await (await fetch(`${url}/api/v1/runs`)).json()) as { runs: [string] }
-    const { page } = await browser.open(`${url}/runs/${runs[0]}?t=0`)
-    await page.locator('canvas[data-tick]').first().waitFor()
-    await page.keyboard.press('Space')
-    await first[Symbol.asyncDispose]()
-    const removed = await tidemark(['runs', 'remove', runs[0], '--data', data, '--yes'])
-    assert.equal(removed.code, 0, removed.err)
-    await using _second = await serve(new URL(url).port)
-    await page.getByText('This run has been deleted').waitFor()
-    assert.ok(await page.locator('canvas[data-tick]').first().isVisible())
-    await page.getByRole('link', { name: 'All worlds' }).click()
-    await page.getByText('No worlds yet').waitFor()
+    before(async () => {
+      database = await engine.fresh()
+      browser = await TestBrowser.launch()
+    })
+
+    after(async () => {
+      await browser?.[Symbol.asyncDispose]()
+      await database?.drop()
+    })
+
+    it('that is deleted while it plays says so, and keeps what was loaded', async () => {
+      using folder = temporaryFolder()
+      const data = join(folder.path, 'data')
+      const isSqlite = engine.name === 'SQLite'
+      const environment = isSqlite ? {} : { TIDEMARK_PIPELINE__RESOURCES__INDEXES__RUNS__ADDRESS: database.url }
+      const flags = ['--no-config', '--no-demo', '--no-server', '--new', '--ticks', '60']
+      const { code, err } = await tidemark(['start', '--data', data, ...flags], { environment })
+      assert.equal(code, 0, err)
+      const serve = async (port: string): Promise<RunningCommand> => {
+        const from = isSqlite ? ['--data', data] : ['--index', database.url]
+        const server = startTidemark(['serve', ...from, '--port', port])
+        await server.waitFor(/http:/)
+        return server
+      }
+      await using first = await serve('0')
+      const [url = ''] = /http:\/\/[\w.:]+/.exec(first.out) ?? []
+      const { runs } = (await (await fetch(`${url}/api/v1/runs`)).json()) as { runs: [string] }
+      const { page } = await browser.open(`${url}/runs/${runs[0]}?t=0`)
+      await page.locator('canvas[data-tick]').first().waitFor()
+      await page.keyboard.press('Space')
+      await first[Symbol.asyncDispose]()
+      // It counts as in use until the heartbeats of its indexers are a few seconds old.
+      const remove = async (): Promise<boolean> =>
+        (await tidemark(['runs', 'remove', runs[0], '--data', data, '--yes'], { environment })).code === 0
+      await until(remove, { what: 'the run to be removed' })
+      await using _second = await serve(new URL(url).port)
+      await page.getByText('This run has been deleted').waitFor()
+      assert.ok(await page.locator('canvas[data-tick]').first().isVisible())
+      await page.getByRole('link', { name: 'All worlds' }).click()
+      await page.getByText('No worlds yet').waitFor()
+    })
   })
-})
+}
 
 type Canvas = {
   width: number
