@@ -1,4 +1,4 @@
-import type { ConsumerGroup, Delivery, EventName, Events, Reader, Tidemark } from '../index.ts'
+import type { ConsumerGroup, Delivery, EventName, Events, Reader, Schema, Tidemark } from '../index.ts'
 import { until } from './until.ts'
 
 /** The next message of a reader that must have one. */
@@ -93,3 +93,16 @@ export const isDone = ({
   inFlight: number
   retries: number
 }): boolean => backlog + inFlight + retries === 0
+
+/** A schema that says when it is asked, and answers when it is told to. */
+export function slowValidator() {
+  const asked = Promise.withResolvers<void>()
+  const answered = Promise.withResolvers<void>()
+  const validate = async (value: unknown) => {
+    asked.resolve()
+    await answered.promise
+    return { value }
+  }
+  const schema: Schema = { '~standard': { version: 1, vendor: 'conformance', validate } }
+  return { schema, asked: asked.promise, answer: answered.resolve }
+}

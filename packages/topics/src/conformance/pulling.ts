@@ -9,7 +9,7 @@ import {
   TopicNotFoundError,
 } from '../index.ts'
 import type { ConformanceDatabase, ConformanceStores } from './conformance-store.ts'
-import { eventsOf, groupOf, range, receive, soon } from './consuming.ts'
+import { eventsOf, groupOf, range, receive, slowValidator, soon } from './consuming.ts'
 import { it } from './it.ts'
 import { SeededRandom } from './seeded-random.ts'
 import { until } from './until.ts'
@@ -63,6 +63,22 @@ export function pulling({ stores, shared }: ConformanceStores): void {
           const empty = tm.pull('work', undefined, { wait: '1h', signal: ended.signal })
           ended.abort()
           assert.equal((await soon(empty, 'the end of the wait')).receipt, null)
+        })
+
+        it('gives back messages whose payload was still being validated when it aborted', async () => {
+          await using database = await store.fresh()
+          const tm = await database.open()
+          await tm.publish('work', 1)
+          const validator = slowValidator()
+          const abort = new AbortController()
+          const pulling = tm.pull('work', undefined, { schema: validator.schema, signal: abort.signal })
+          await soon(validator.asked, 'the validator to be asked')
+          abort.abort()
+          validator.answer()
+          assert.equal((await pulling).receipt, null)
+          const other = await receive(tm.reader('work'))
+          assert.deepEqual([other.payload, other.attempt], [1, 1])
+          await other.ack()
         })
 
         it('releases what exceeds maxBytes without counting an attempt', async () => {

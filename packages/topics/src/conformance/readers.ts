@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { describe } from 'node:test'
 import { ClosedError, type Delivery, type Schema, StaleDeliveryError } from '../index.ts'
 import type { ConformanceStores } from './conformance-store.ts'
-import { consume, groupOf, receive, soon } from './consuming.ts'
+import { consume, groupOf, receive, slowValidator, soon } from './consuming.ts'
 import { it } from './it.ts'
 import { until } from './until.ts'
 
@@ -247,17 +247,4 @@ export function readers({ stores, shared }: ConformanceStores): void {
       })
     })
   }
-}
-
-/** Validates asynchronously, and when the test says so. */
-function slowValidator() {
-  const asked = Promise.withResolvers<void>()
-  const answered = Promise.withResolvers<void>()
-  const validate = async (value: unknown) => {
-    asked.resolve()
-    await answered.promise
-    return { value }
-  }
-  const schema: Schema = { '~standard': { version: 1, vendor: 'conformance', validate } }
-  return { schema, asked: asked.promise, answer: answered.resolve }
 }

@@ -5,13 +5,23 @@ import {
   type Delivery,
   DuplicateConsumerError,
   type HandlerContext,
-  type Schema,
   StaleDeliveryError,
   StoppedError,
   type Tidemark,
 } from '../index.ts'
 import type { ConformanceStores } from './conformance-store.ts'
-import { collect, consume, eventsOf, Gate, groupOf, happened, payloadsOf, receive, soon } from './consuming.ts'
+import {
+  collect,
+  consume,
+  eventsOf,
+  Gate,
+  groupOf,
+  happened,
+  payloadsOf,
+  receive,
+  slowValidator,
+  soon,
+} from './consuming.ts'
 import { it } from './it.ts'
 import { until } from './until.ts'
 
@@ -81,22 +91,15 @@ export function stopping({ shared }: ConformanceStores): void {
           await using database = await store.fresh()
           const tm = await database.open()
           await tm.publish('work', 1)
-          const asked = Promise.withResolvers<void>()
-          const answer = new Gate()
-          const validate = async (value: unknown) => {
-            asked.resolve()
-            await answer.passed
-            return { value }
-          }
-          const schema: Schema = { '~standard': { version: 1, vendor: 'conformance', validate } }
-          const group = tm.consumerGroup('work', undefined, { schema })
+          const validator = slowValidator()
+          const group = tm.consumerGroup('work', undefined, { schema: validator.schema })
           const started = collect(group)
           await group.start()
-          await soon(asked.promise, 'the validator to be asked')
+          await soon(validator.asked, 'the validator to be asked')
           await soon(group.stop({ timeout: 1 }), 'the group to stop')
           const again = await receive(tm.reader('work'))
           assert.deepEqual([again.payload, again.attempt], [1, 1])
-          answer.open()
+          validator.answer()
           // What the validator answers comes first.
           await new Promise(resolve => setImmediate(resolve))
           assert.deepEqual(started, [])

@@ -214,6 +214,7 @@ export class Puller {
     const count = signal.aborted ? 0 : fitting(held, maxBytes)
     for (let index = count; index < lease.messages.length; index++) held.release(lease.slots?.[index] ?? index)
     const payloads = await this.#payloads(held, count, decoding)
+    if (signal.aborted) takeBack(held, payloads)
     // The slots of missing messages were acked when the lease was first read.
     if (held.open < lease.size) this.#runtime.settler.touch(held)
     if (payloads.size === 0) return undefined
@@ -306,4 +307,10 @@ function partOf({ lease }: HeldLease, places: readonly number[]): Part {
 
 type Part = Pick<HeldLease['lease'], 'messages' | 'slots' | 'versions' | 'attempts'> & {
   readonly places: readonly number[]
+}
+
+/** Aborted while their schemas were answering: nobody would settle them. */
+function takeBack(held: HeldLease, payloads: Map<number, unknown>): void {
+  for (const index of payloads.keys()) held.release(held.lease.slots?.[index] ?? index)
+  payloads.clear()
 }
