@@ -239,9 +239,9 @@ const sqlite: Mutant[] = [
   {
     name: 'a commit is covered by the sync that was under way',
     file: `${SQLITE}/wal-sync.ts`,
-    find: '    this.#next ??= this.#afterCurrent()\n    return this.#next',
+    find: '    this.#next ??= this.#unlessGivenUp(this.#afterCurrent())\n    return this.#next',
     replace:
-      '    if (this.#current !== undefined && this.#next === undefined) return this.#current\n    this.#next ??= this.#afterCurrent()\n    return this.#next',
+      '    if (this.#current !== undefined && this.#next === undefined) return this.#current\n    this.#next ??= this.#unlessGivenUp(this.#afterCurrent())\n    return this.#next',
     tests: ['sqlite/durability', 'sqlite/failing-sync'],
   },
 ]
