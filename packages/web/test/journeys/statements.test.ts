@@ -10,8 +10,11 @@ import { SILENT } from '../browser/site.ts'
 
 const WATCHERS = new URL('../browser/scripts/watchers.ts', import.meta.url)
 const MEASURED_MS = 10_000
-/** A statement that was due just before the time began may fall into it. */
-const AT_THE_EDGE = 1
+/** One of each of the three kinds that was due just before the time began may fall into it. */
+const AT_THE_EDGE = 3
+
+/** Every ten seconds on the connection that listens, whether somebody watches or not. */
+const KEEP_ALIVE = 'select 1'
 
 /** Counts what the server sends, as it sends it: PostgreSQL itself reports transactions up to ten seconds late. */
 class CountingClient extends Client {
@@ -19,7 +22,7 @@ class CountingClient extends Client {
 
   // biome-ignore lint/suspicious/noExplicitAny: `query` has ten overloads, and every one of them is counted.
   override query(...args: any[]): any {
-    CountingClient.sent++
+    if (args[0] !== KEEP_ALIVE) CountingClient.sent++
     // biome-ignore lint/suspicious/noExplicitAny: as above
     return (super.query as (...all: any[]) => any)(...args)
   }
@@ -27,7 +30,7 @@ class CountingClient extends Client {
 
 /**
  * One read a second for all who watch, and every fifth of them is a health check, which reads everything at once. Four more for a
- * topic in detail.
+ * topic in detail, and one every five seconds that notices new settings of that topic.
  */
 describe('the statements that watching costs', () => {
   it('are one a second, and four more for a topic in detail, however many watch', async t => {
@@ -57,7 +60,7 @@ describe('the statements that watching costs', () => {
       const plain = await measured(count)
       assert.ok(plain > 0 && plain <= 1.05, `${plain} statements a second with ${count} watching`)
       const detailed = await measured(count, 'topic:orders')
-      assert.ok(detailed > plain && detailed <= 5.05, `${detailed} statements a second with a topic in detail`)
+      assert.ok(detailed > plain && detailed <= 5.25, `${detailed} statements a second with a topic in detail`)
     }
   })
 })
