@@ -12,6 +12,8 @@
  * Where everything was run and a few files failed, those are run once more, one at a time: on a busy machine a test can
  * fail that is right. What passes only then is named at the end, since such a test is a defect of its own.
  *
+ * TIDEMARK_TEST_DISTURBED=1 keeps transactions of somebody else open on the server (see disturbance.ts).
+ *
  * TIDEMARK_TEST_POSTGRES_BIN names a folder of other PostgreSQL binaries, such as /usr/lib/postgresql/15/bin;
  * TIDEMARK_TEST_POSTGRES_URL names a server of yours to use instead; TIDEMARK_KEEP=1 keeps the tests' folders.
  */
@@ -21,6 +23,7 @@ import { existsSync, globSync, readFileSync } from 'node:fs'
 import { availableParallelism, constants } from 'node:os'
 import { join } from 'node:path'
 import { shareBrowser } from '../packages/web/test/browser/shared-browser.ts'
+import { disturb } from './disturbance.ts'
 import { temporaryFolder } from './folders.ts'
 import { startPostgres } from './postgres-server.ts'
 import { shareObjectStore, skipWithoutRadosgw } from './radosgw.ts'
@@ -134,6 +137,7 @@ async function runOnServerOfYours(url: string): Promise<number> {
 
 async function runTests(url: string, template: string): Promise<number> {
   Object.assign(process.env, { TIDEMARK_TEST_POSTGRES_URL: url, TIDEMARK_TEST_TEMPLATE: template })
+  await using _disturbance = process.env.TIDEMARK_TEST_DISTURBED === '1' ? disturb(url) : undefined
   await using _objects = files.some(isOnS3) && !skipWithoutRadosgw() ? shareObjectStore() : undefined
   await using _browser = files.some(file => file.includes(IN_BROWSER)) ? await shareBrowser() : undefined
   if (process.argv.length > 2) return await runFiles(inProcesses(files), FILES_AT_ONCE)
