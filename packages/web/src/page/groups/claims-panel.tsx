@@ -63,7 +63,9 @@ function Table({
             <th scope="col" class="number">
               Unsettled
             </th>
-            <th scope="col">Since</th>
+            <th scope="col" class="if-room">
+              Since
+            </th>
             <th scope="col">Until</th>
             <th scope="col">
               <span class="offscreen">Actions</span>
@@ -76,7 +78,7 @@ function Table({
               <td class="mono">{rangeOf(claim)}</td>
               <td class="name">{claim.consumer.replaceAll(',', ', ')}</td>
               <td class="number">{count(claim.unsettled)}</td>
-              <td>
+              <td class="if-room">
                 <Age at={claim.claimedAt} />
               </td>
               <td>

@@ -7,6 +7,12 @@ import { colourOf } from './colours.ts'
 import { zone } from './zone.ts'
 
 /** `colour`: a colour of the theme, which belongs to the name of the line. */
+/** Where only whole numbers are shown, half of one has no label: there were two of 1 above another. */
+const labelOf =
+  (text: (value: number) => string) =>
+  (value: number): string =>
+    !Number.isInteger(value) && text(value) === text(Math.ceil(value)) ? '' : text(value)
+
 type Line = { readonly label: string; readonly colour: string; readonly values: readonly (number | null)[] }
 
 type Props = {
@@ -121,6 +127,9 @@ function AsTable({ times, lines, text, label }: Pick<Props, 'times' | 'lines' | 
   )
 }
 
+/** Seconds between two labels. uPlot's own go from one minute to five, which left a narrow chart with one label or none. */
+const TIME_STEPS = [1, 5, 10, 30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200, 14_400, 21_600, 43_200]
+
 const timeOf = (seconds: number | undefined): string =>
   seconds === undefined ? '' : clock(new Date(seconds * 1000), zone())
 
@@ -153,11 +162,12 @@ function optionsOf(
     axes: [
       {
         ...axis,
-        space: 90,
+        space: 80,
         size: 28,
+        incrs: TIME_STEPS,
         values: (_, splits, _axis, _space, step) => splits.map(each => timeOf(each).slice(0, step < 60 ? 8 : 5)),
       },
-      { ...axis, size: 56, space: 36, values: (_, splits) => splits.map(text) },
+      { ...axis, size: 56, space: 36, values: (_, splits) => splits.map(labelOf(text)) },
     ],
     scales: { y: { range: (_, low, high) => [Math.min(0, low ?? 0), Math.max(1, (high ?? 1) * 1.08)] } },
     legend: { show: false },
