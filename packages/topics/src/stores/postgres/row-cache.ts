@@ -20,8 +20,10 @@ type TopicRows = {
   readonly cache: RowCache
   /** Pages by the place where they begin, as long as their rows are cached. */
   readonly pages: Map<string, KnownPage>
-  /** The id from which on a reader that moves makes it worth finding out what all have passed. */
+  /** The id from which on it is worth finding out again what all readers have passed. */
   dropAt: number
+  /** The last one in the log when that was found out: until it moves, the others change nothing. */
+  slowest: Reader | undefined
 }
 type Reader = {
   readonly topicId: number
@@ -128,26 +130,32 @@ export class SharedRowCache {
   }
 
   moved(subscriptionId: number, reader: Reader): void {
+    const before = this.#readers.get(subscriptionId)
     this.#readers.set(subscriptionId, reader)
     const topic = this.#topics.get(reader.topicId)
-    if (topic !== undefined && reader.lastId >= topic.dropAt) this.#dropPassed(topic, reader.topicId)
+    if (topic === undefined || reader.lastId < topic.dropAt) return
+    if (topic.slowest === undefined || topic.slowest === before) this.#dropPassed(topic, reader)
   }
 
   /**
    * Drops what every reader has passed. Kept until the cache is full, it would survive into V8's old generation, and a
    * drain of 100 000 messages by four groups had one or two full collections more.
    */
-  #dropPassed(topic: TopicRows, topicId: number): void {
-    let passed = Number.POSITIVE_INFINITY
+  #dropPassed(topic: TopicRows, moved: Reader): void {
+    let slowest = moved
     for (const reader of this.#readers.values()) {
-      if (reader.topicId === topicId) passed = Math.min(passed, reader.lastId)
+      if (reader.topicId === moved.topicId && reader.lastId < slowest.lastId) slowest = reader
     }
-    topic.dropAt = passed + DROPPED_AT_ONCE
-    topic.cache.dropBelow(passed)
+    topic.slowest = slowest
+    topic.dropAt = slowest.lastId + DROPPED_AT_ONCE
+    topic.cache.dropBelow(slowest.lastId)
     dropPages(topic)
   }
 
   forgetReader(subscriptionId: number): void {
+    const reader = this.#readers.get(subscriptionId)
+    const topic = reader && this.#topics.get(reader.topicId)
+    if (topic !== undefined && topic.slowest === reader) topic.slowest = undefined
     this.#readers.delete(subscriptionId)
   }
 
@@ -158,7 +166,13 @@ export class SharedRowCache {
   #topic(topicId: number, server: string): TopicRows {
     let topic = this.#topics.get(topicId)
     if (topic?.server !== server) {
-      topic = { server, cache: new RowCache(this.#maxBytes), pages: new Map(), dropAt: DROPPED_AT_ONCE }
+      topic = {
+        server,
+        cache: new RowCache(this.#maxBytes),
+        pages: new Map(),
+        dropAt: DROPPED_AT_ONCE,
+        slowest: undefined,
+      }
       this.#topics.set(topicId, topic)
     }
     return topic
