@@ -102,8 +102,11 @@ async function enter(page: Page, token: string): Promise<void> {
   await page.getByRole('button', { name: 'Open', exact: true }).click()
 }
 
+/** Without an icon of its own the browser would ask for one, and that answer would be taken for the one of a try. */
+const FOREIGN = '<title>foreign</title><link rel="icon" href="data:,">'
+
 async function startForeignPage(): Promise<AsyncDisposable & { readonly url: string }> {
-  const server = createServer((_, reply) => reply.setHeader('content-type', 'text/html').end('<title>foreign</title>'))
+  const server = createServer((_, reply) => reply.setHeader('content-type', 'text/html').end(FOREIGN))
   await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
   const { port } = server.address() as { port: number }
   return {
