@@ -78,4 +78,23 @@ describe('rows that the groups of a process share', () => {
     // Other topics are other ids.
     rows.moved(slow, { topicId: 2, lastId: 0, place: '0' })
   })
+
+  it('are dropped behind a slow group that reads small pages, and once it has left', () => {
+    const rows = new SharedRowCache(1_000_000_000)
+    const [slow, fast] = [1, 2]
+    const move = (group: number, lastId: number) => rows.moved(group, { topicId: TOPIC, lastId, place: `${lastId}` })
+    move(slow, 0)
+    rows.put(
+      TOPIC,
+      'life-1',
+      Array.from({ length: 6_000 }, (_, index) => row(index + 1, 700)),
+    )
+    move(fast, 5_000)
+    for (let lastId = 100; lastId <= 3_000; lastId += 100) move(slow, lastId)
+    const isCached = (id: number) => rows.rows(TOPIC, 'life-1', [id], [700]) !== undefined
+    assert.deepEqual([1, 2_047, 3_001].map(isCached), [false, false, true])
+    rows.forgetReader(slow)
+    move(fast, 6_000)
+    assert.deepEqual([3_001, 5_000, 6_000].map(isCached), [false, false, true])
+  })
 })

@@ -22,8 +22,8 @@ type TopicRows = {
   readonly pages: Map<string, KnownPage>
   /** The id from which on it is worth finding out again what all readers have passed. */
   dropAt: number
-  /** The last one in the log when that was found out: until it moves, the others change nothing. */
-  slowest: Reader | undefined
+  /** The subscription that was last in the log then: until it moves, the others change nothing. */
+  slowest: number | undefined
 }
 type Reader = {
   readonly topicId: number
@@ -130,32 +130,32 @@ export class SharedRowCache {
   }
 
   moved(subscriptionId: number, reader: Reader): void {
-    const before = this.#readers.get(subscriptionId)
     this.#readers.set(subscriptionId, reader)
     const topic = this.#topics.get(reader.topicId)
     if (topic === undefined || reader.lastId < topic.dropAt) return
-    if (topic.slowest === undefined || topic.slowest === before) this.#dropPassed(topic, reader)
+    if (topic.slowest === undefined || topic.slowest === subscriptionId) this.#dropPassed(topic, reader.topicId)
   }
 
   /**
    * Drops what every reader has passed. Kept until the cache is full, it would survive into V8's old generation, and a
    * drain of 100 000 messages by four groups had one or two full collections more.
    */
-  #dropPassed(topic: TopicRows, moved: Reader): void {
-    let slowest = moved
-    for (const reader of this.#readers.values()) {
-      if (reader.topicId === moved.topicId && reader.lastId < slowest.lastId) slowest = reader
+  #dropPassed(topic: TopicRows, topicId: number): void {
+    let passed = Number.POSITIVE_INFINITY
+    for (const [subscriptionId, reader] of this.#readers) {
+      if (reader.topicId !== topicId || reader.lastId >= passed) continue
+      passed = reader.lastId
+      topic.slowest = subscriptionId
     }
-    topic.slowest = slowest
-    topic.dropAt = slowest.lastId + DROPPED_AT_ONCE
-    topic.cache.dropBelow(slowest.lastId)
+    topic.dropAt = passed + DROPPED_AT_ONCE
+    topic.cache.dropBelow(passed)
     dropPages(topic)
   }
 
   forgetReader(subscriptionId: number): void {
     const reader = this.#readers.get(subscriptionId)
     const topic = reader && this.#topics.get(reader.topicId)
-    if (topic !== undefined && topic.slowest === reader) topic.slowest = undefined
+    if (topic !== undefined && topic.slowest === subscriptionId) topic.slowest = undefined
     this.#readers.delete(subscriptionId)
   }
 
