@@ -1,30 +1,41 @@
 import type { Mutant } from './mutant.ts'
-import { runTests } from './run-tests.ts'
+import { type FileRun, runFile } from './run-tests.ts'
 
-/** Whether a test file that failed with a mutant passes without one; each file is run once. */
+/** `npm test` ends a test that takes this long. */
+const LONGEST_MS = 240_000
+
+type Filter = Pick<Mutant, 'only' | 'sqliteOnly'>
+
+/** How test files end without any mutant; the first of each that passes is kept, also in the file of the results. */
 export class Baseline {
   readonly #root: string
-  readonly #timeoutMs: number
-  readonly #isWanted: boolean
-  readonly #runs = new Map<string, Promise<string | undefined>>()
+  readonly #kept: Map<string, FileRun>
+  readonly #running = new Map<string, Promise<FileRun>>()
 
-  constructor(root: string, timeoutMs: number, isWanted: boolean) {
+  constructor(root: string, kept: Readonly<Record<string, FileRun>>) {
     this.#root = root
-    this.#timeoutMs = timeoutMs
-    this.#isWanted = isWanted
+    this.#kept = new Map(Object.entries(kept))
   }
 
-  /** The first test that fails without any mutant; undefined if all pass. */
-  async failure(file: string, { only, sqliteOnly }: Mutant): Promise<string | undefined> {
-    if (!this.#isWanted) return undefined
-    const key = JSON.stringify([file, only, sqliteOnly])
-    const run = this.#runs.get(key) ?? this.#run({ tests: [file], only, sqliteOnly })
-    this.#runs.set(key, run)
-    return await run
+  get kept(): Record<string, FileRun> {
+    return Object.fromEntries(this.#kept)
   }
 
-  async #run(options: { tests: string[]; only: string | undefined; sqliteOnly: true | undefined }) {
-    const { failure } = await runTests(this.#root, { ...options, timeoutMs: this.#timeoutMs })
-    return failure?.test
+  async first(file: string, filter: Filter): Promise<FileRun> {
+    const key = JSON.stringify([file, filter.only, filter.sqliteOnly])
+    const kept = this.#kept.get(key)
+    if (kept !== undefined) return kept
+    const running = this.#running.get(key) ?? this.now(file, filter)
+    this.#running.set(key, running)
+    const run = await running
+    this.#running.delete(key)
+    // What failed may have failed by chance, and may pass before the next mutant.
+    if (run.failure === undefined) this.#kept.set(key, run)
+    return run
+  }
+
+  /** As the machine is now. */
+  async now(file: string, filter: Filter): Promise<FileRun> {
+    return await runFile(this.#root, file, filter, LONGEST_MS)
   }
 }

@@ -16,3 +16,6 @@ export type Mutant = {
 }
 
 export type Area = { readonly name: string; readonly mutants: readonly Mutant[] }
+
+/** With its area, which is a part of its name. */
+export type Listed = Mutant & { readonly area: string }

@@ -1,4 +1,5 @@
 import { readFileSync, writeFileSync } from 'node:fs'
+import type { FileRun } from './run-tests.ts'
 
 export type Verdict = 'caught' | 'survived' | 'does not apply' | 'fails without it'
 
@@ -34,19 +35,22 @@ export const total = (results: readonly Result[], area = 'all'): Score => ({
 
 export const percent = ({ caught, tried }: Score): number => (tried === 0 ? 100 : (100 * caught) / tried)
 
-export function writeResults(path: string, results: readonly Result[]): void {
-  const text = JSON.stringify(
-    { date: new Date().toISOString(), scores: [...scores(results), total(results)], results },
-    undefined,
-    2,
-  )
+export type Kept = {
+  readonly results: readonly Result[]
+  /** By file and filter: how the tests end without a mutant. */
+  readonly baselines: Readonly<Record<string, FileRun>>
+}
+
+export function writeResults(path: string, results: readonly Result[], baselines: Kept['baselines']): void {
+  const date = new Date().toISOString()
+  const text = JSON.stringify({ date, scores: [...scores(results), total(results)], results, baselines }, undefined, 2)
   writeFileSync(path, `${text}\n`)
 }
 
-export function readResults(path: string): Result[] {
+export function readResults(path: string): Kept {
   try {
-    return (JSON.parse(readFileSync(path, 'utf8')) as { results: Result[] }).results
+    return JSON.parse(readFileSync(path, 'utf8')) as Kept
   } catch {
-    return [] // No run before this one.
+    return { results: [], baselines: {} } // No run before this one.
   }
 }

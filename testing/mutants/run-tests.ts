@@ -1,4 +1,4 @@
-/** Runs test files one after another in a copy of the tree, and stops at the first test that fails. */
+/** Runs a test file in a copy of the tree, and stops at the first test that fails. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { globSync } from 'node:fs'
@@ -8,26 +8,15 @@ import { unwatchProcess, watchProcess } from '../watchdog.ts'
 import { FAILED, PASSED } from './first-failure.ts'
 import type { Mutant } from './mutant.ts'
 
-export type TestRun = {
-  /** The first test that failed, or how its process ended; undefined if all passed. */
-  readonly failure: { readonly file: string; readonly test: string } | undefined
+export type FileRun = {
+  /** The first test that failed, or how the process ended; undefined if all passed. */
+  readonly failure: string | undefined
+  readonly passed: number
+  readonly milliseconds: number
 }
 
-type FileRun = { readonly failure: string | undefined; readonly passed: number }
-
-type Options = Pick<Mutant, 'tests' | 'only' | 'sqliteOnly'> & { readonly timeoutMs: number }
-
-export async function runTests(root: string, { tests, only, sqliteOnly, timeoutMs }: Options): Promise<TestRun> {
-  const deadline = performance.now() + timeoutMs
-  let passed = 0
-  for (const file of testFiles(root, tests)) {
-    const run = await runFile(root, file, { only, sqliteOnly }, deadline - performance.now())
-    passed += run.passed
-    if (run.failure !== undefined) return { failure: { file, test: run.failure } }
-  }
-  if (passed === 0) throw new Error(`No test of ${tests.join(' ')} ran${only ? ` with '${only}' in its name` : ''}.`)
-  return { failure: undefined }
-}
+/** The failure of a run that was ended because it took too long. */
+export const HUNG = '(hung)'
 
 export function testFiles(root: string, words: readonly string[]): string[] {
   const all = globSync(['packages/*/test/**/*.test.ts', 'testing/**/*.test.ts'], {
@@ -42,10 +31,10 @@ export function testFiles(root: string, words: readonly string[]): string[] {
   })
 }
 
-async function runFile(
+export async function runFile(
   root: string,
   file: string,
-  { only, sqliteOnly }: Pick<Options, 'only' | 'sqliteOnly'>,
+  { only, sqliteOnly }: Pick<Mutant, 'only' | 'sqliteOnly'>,
   timeoutMs: number,
 ): Promise<FileRun> {
   const flags = ['--conditions=tidemark-source', `--test-reporter=${import.meta.dirname}/first-failure.ts`]
@@ -65,13 +54,14 @@ async function runFile(
 async function outcomeOf(child: ChildProcess, timeoutMs: number): Promise<FileRun> {
   let passed = 0
   let failure: string | undefined
+  const started = performance.now()
   if (child.pid) watchProcess(child.pid, 'SIGTERM')
   const end = (why: string): void => {
     failure ??= why
     // SIGKILL, because a broken program may ignore a SIGTERM. The test's own watchdog clears up behind it.
     child.kill('SIGKILL')
   }
-  const timer = setTimeout(() => end('(hung)'), Math.max(0, timeoutMs))
+  const timer = setTimeout(() => end(HUNG), Math.max(0, timeoutMs))
   if (child.stdout) {
     createInterface(child.stdout).on('line', line => {
       if (line.startsWith(PASSED)) passed++
@@ -82,5 +72,5 @@ async function outcomeOf(child: ChildProcess, timeoutMs: number): Promise<FileRu
   clearTimeout(timer)
   if (child.pid) unwatchProcess(child.pid)
   if (failure === undefined && code !== 0) failure = `(the test process ended with ${code ?? signal})`
-  return { failure, passed }
+  return { failure, passed, milliseconds: Math.round(performance.now() - started) }
 }
