@@ -5,6 +5,7 @@ import {
   BATCH_TOPIC,
   BatchIndexer,
   type BatchIndexerOptions,
+  type BatchSource,
   batchEnvelope,
   batchOf,
   configureNotificationTopic,
@@ -229,6 +230,32 @@ export async function metric({ indexer }: Watched, name: string, value: number):
 export const ackedAre = async ({ acked }: Watched, ...starts: number[]): Promise<void> => {
   await until(() => acked.length >= starts.length, { what: `acks of ${starts}` })
   assert.deepEqual(acked, starts)
+}
+
+/** As `topicSource`, but claims are extended often, so that a test sees it without waiting for a short lease to end. */
+export function extendedOften(world: World): BatchSource {
+  const source = topicSource(world.tidemark)
+  return {
+    ...source,
+    async open(run) {
+      const opened = await source.open(run)
+      // The lease is five minutes.
+      assert.ok(opened.extendEveryMs <= 100_000)
+      return { extendEveryMs: 20, next: opened.next.bind(opened), close: opened.close.bind(opened) }
+    },
+  }
+}
+
+/** From now on, twice. */
+export async function leaseIsExtended(world: World): Promise<void> {
+  const expiry = async (): Promise<number> => {
+    const { claims } = await world.tidemark.admin.claims(world.batchTopic)
+    return Math.max(0, ...claims.map(({ expiresAt }) => Number(expiresAt)))
+  }
+  for (let time = 0; time < 2; time++) {
+    const before = await expiry()
+    await until(async () => (await expiry()) > before, { what: 'the lease to be extended' })
+  }
 }
 
 /** Fails as long as `fails` says so of a tick in the flush. */
