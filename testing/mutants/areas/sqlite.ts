@@ -455,7 +455,7 @@ const cleanUp: Mutant[] = [
     file: `${SQLITE}/watermark.ts`,
     find: "where subscription_id = ?1 and (status = 'RUNNING' or cursor_id < checkpoint_id)",
     replace: "where subscription_id = ?1 and status = 'RUNNING'",
-    tests: ['conformance/backfill-fences'],
+    tests: ['conformance/bitmap-retention', 'conformance/backfill-fences'],
   },
   {
     name: 'the watermark passes over pages that are held',

@@ -42,9 +42,12 @@ for (const store of SECLUDED_STORES) {
 
     it('an undelivered backfill pins what it covers, until the forced cap removes and counts it', async () => {
       await using test = await tracked(store)
-      await test.setBits(MASK, '0')
-      await test.backfill('COMPLETED')
-      await test.setBits(MASK, MASK, 'id > 4')
+      for (const status of ['RUNNING', 'COMPLETED']) {
+        await test.backfill(status)
+        await test.setBits(MASK, MASK)
+        assert.equal((await test.cleaner.run()).removed, 0, `a ${status} one whose bits are lost`)
+      }
+      await test.setBits(MASK, '0', 'id <= 4')
       assert.equal((await test.cleaner.run()).removed, 0)
       await test.cleaner.age('events', 40 * DAY)
       assert.deepEqual(await test.cleaner.run(), { removed: MESSAGES, lost: 4 })
