@@ -108,6 +108,25 @@ export function groupFences({ secluded }: ConformanceStores): void {
         assert.deepEqual(open, [])
       })
 
+      test('that comes back in a backfill with live messages in hand backfills the others only', async (work, database) => {
+        await work.publish(6)
+        await work.subscribe('g', 'beginning')
+        await work.publish(3)
+        const live = await work.claim('g', 2)
+        assert.deepEqual(
+          live?.messages.map(({ id }) => id),
+          [7, 8],
+        )
+        await die(database, work, 'g')
+        await cleared(work)
+        await resurrect(work, 'g')
+        assert.deepEqual(await requiredOf(work, 'g'), [7, 8])
+        const record = await work.backfill('g')
+        assert.equal(record !== 'lost' && record.processed, 7)
+        assert.deepEqual(await requiredOf(work, 'g'), range(1, 9))
+        assert.deepEqual((await work.drain('g')).sort(), range(1, 9))
+      })
+
       test('that had completed some of its messages when it died gets only the others', async (work, database) => {
         await work.subscribe('g')
         await work.publish(6)
@@ -159,4 +178,9 @@ async function beat(work: Work, group: string) {
   const counts = { processed: 1, failed: 0, filtered: 0 }
   const [result] = await work.store.heartbeats.send([{ subscriptionId, subscriptionUid, ...counts }])
   return result
+}
+
+async function requiredOf(work: Work, group: string): Promise<number[]> {
+  const rows = [...(await work.completion())]
+  return rows.filter(([, { required }]) => required.split(',').includes(group)).map(([id]) => id)
 }
