@@ -173,7 +173,7 @@ const retries: Mutant[] = [
     file: `${FUNCTIONS}/due-retries.sql`,
     find: 'where x.token = missing.token and x.slot = missing.slot;',
     replace: 'where false;',
-    tests: ['conformance/lease-fences', 'conformance/byte-bounds', 'conformance/pulling'],
+    tests: ['postgres/partition-life', 'conformance/lease-fences'],
   },
 ]
 

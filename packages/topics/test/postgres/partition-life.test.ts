@@ -12,10 +12,12 @@ import {
   drain,
   group,
   messages,
+  nack,
   open,
   openStore,
   payloads,
   request,
+  settlement,
   useServer,
 } from './store-bench.ts'
 
@@ -253,6 +255,32 @@ describe('dropping a partition', () => {
     await bench.store.leases.settle([ackAll(lease)])
     assert.equal((await bench.store.leases.claim(request(bench, subscription))).lease, null)
   })
+})
+
+describe('retries of messages whose partition is gone', () => {
+  for (const [what, published] of [
+    ['some', 12],
+    ['all', 9],
+  ] as const) {
+    it(`are forgotten by the claim that finds ${what} of them gone`, async () => {
+      await using bench = await open(SHORT)
+      const { store, schema, topic } = bench
+      const subscription = await store.subscriptions.subscribe(topic, 'g', 'now')
+      await fill(bench, published)
+      const lease = await claimLease(bench, subscription)
+      await store.leases.settle([
+        settlement(lease.token, { size: lease.size, nacks: lease.messages.map((_, slot) => nack(slot)) }),
+      ])
+      await admin.query(`drop table ${schema}.log_${topic.id}_p0`)
+      const { lease: rest } = await store.leases.claim(request(bench, subscription))
+      assert.equal(rest?.messages.length ?? 0, published - 9)
+      const { rows } = await admin.query(`select id::int from ${schema}.retry order by id`)
+      assert.deepEqual(
+        rows.map(({ id }) => id),
+        [10, 11, 12].slice(0, published - 9),
+      )
+    })
+  }
 })
 
 describe('a partition that is being attached', () => {
