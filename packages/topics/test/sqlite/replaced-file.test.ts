@@ -1,6 +1,6 @@
 /** The file is removed or replaced while a process has it open: what that process goes on writing is nobody's. */
 import assert from 'node:assert/strict'
-import { copyFileSync, existsSync, renameSync, rmSync, symlinkSync, unlinkSync } from 'node:fs'
+import { copyFileSync, existsSync, renameSync, rmSync, statSync, symlinkSync, unlinkSync, utimesSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { describe, it } from 'node:test'
@@ -199,6 +199,35 @@ describe('SQLite: a file that is replaced', () => {
     db.exec('vacuum')
     await tm.publish('work', 'still')
   })
+})
+
+const logLosses: Record<string, (log: string) => void> = {
+  removed: log => rmSync(log),
+  'moved away and removed there': log => {
+    renameSync(log, `${log}.old`)
+    rmSync(`${log}.old`)
+  },
+  'replaced by a copy': log => {
+    copyFileSync(log, `${log}.copy`)
+    renameSync(`${log}.copy`, log)
+  },
+}
+
+describe('SQLite: the log of a file whose folder has not changed for a while', () => {
+  for (const [what, lose] of Object.entries(logLosses)) {
+    it(`is noticed when it is ${what}, though the folder gets its old times back`, async () => {
+      using folder = temporaryFolder()
+      const path = join(folder.path, 'app.db')
+      await using tm = await opened(path, { sweepInterval: '1h' })
+      await tm.configureTopic('work', { semantics: 'pub-sub' })
+      await until(() => Date.now() - statSync(folder.path).ctimeMs > 200, { what: 'the folder to be old' })
+      for (const payload of [1, 2]) await tm.publish('work', payload)
+      const { atime, mtime } = statSync(folder.path)
+      lose(`${path}-wal`)
+      utimesSync(folder.path, atime, mtime)
+      await assert.rejects(tm.publish('work', 3), NamespaceGoneError)
+    })
+  }
 })
 
 /** A copy of the file as it is, its log included. */
