@@ -1,5 +1,5 @@
 import type { Mutant } from './mutant.ts'
-import { type FileRun, runFile } from './run-tests.ts'
+import { type FileRun, type Limits, runFile } from './run-tests.ts'
 
 /** `npm test` ends a test that takes this long. */
 const LONGEST_MS = 240_000
@@ -25,7 +25,7 @@ export class Baseline {
     const key = JSON.stringify([file, filter.only, filter.sqliteOnly])
     const kept = this.#kept.get(key)
     if (kept !== undefined) return kept
-    const running = this.#running.get(key) ?? this.now(file, filter)
+    const running = this.#running.get(key) ?? this.now(file, filter, { silenceMs: LONGEST_MS })
     this.#running.set(key, running)
     const run = await running
     this.#running.delete(key)
@@ -35,7 +35,7 @@ export class Baseline {
   }
 
   /** As the machine is now. */
-  async now(file: string, filter: Filter): Promise<FileRun> {
-    return await runFile(this.#root, file, filter, LONGEST_MS)
+  async now(file: string, filter: Filter, limits: Limits): Promise<FileRun> {
+    return await runFile(this.#root, file, filter, limits)
   }
 }

@@ -12,10 +12,18 @@ export type FileRun = {
   /** The first test that failed, or how the process ended; undefined if all passed. */
   readonly failure: string | undefined
   readonly passed: number
-  readonly milliseconds: number
+  /** The longest time in which no test ended. */
+  readonly silenceMs: number
 }
 
-/** The failure of a run that was ended because it took too long. */
+export type Limits = {
+  /** A run in which no test ends for so long is ended as HUNG. */
+  readonly silenceMs: number
+  /** A run in which so many tests have passed is ended as passed (default: none). */
+  readonly enough?: number
+}
+
+/** The failure of a run that was ended because nothing happened any more. */
 export const HUNG = '(hung)'
 
 export function testFiles(root: string, words: readonly string[]): string[] {
@@ -35,7 +43,7 @@ export async function runFile(
   root: string,
   file: string,
   { only, sqliteOnly }: Pick<Mutant, 'only' | 'sqliteOnly'>,
-  timeoutMs: number,
+  limits: Limits,
 ): Promise<FileRun> {
   const flags = ['--conditions=tidemark-source', `--test-reporter=${import.meta.dirname}/first-failure.ts`]
   if (only !== undefined) flags.push(`--test-name-pattern=${only}`)
@@ -48,29 +56,39 @@ export async function runFile(
     },
     stdio: ['ignore', 'pipe', 'ignore'],
   })
-  return await outcomeOf(child, timeoutMs)
+  return await outcomeOf(child, limits)
 }
 
-async function outcomeOf(child: ChildProcess, timeoutMs: number): Promise<FileRun> {
+async function outcomeOf(child: ChildProcess, { silenceMs, enough = Infinity }: Limits): Promise<FileRun> {
   let passed = 0
   let failure: string | undefined
-  const started = performance.now()
+  let longest = 0
+  let last = performance.now()
   if (child.pid) watchProcess(child.pid, 'SIGTERM')
-  const end = (why: string): void => {
+  const end = (why?: string): void => {
     failure ??= why
     // SIGKILL, because a broken program may ignore a SIGTERM. The test's own watchdog clears up behind it.
     child.kill('SIGKILL')
   }
-  const timer = setTimeout(() => end(HUNG), Math.max(0, timeoutMs))
+  const timer = setTimeout(() => end(HUNG), silenceMs)
+  const testEnded = (): void => {
+    timer.refresh()
+    const now = performance.now()
+    longest = Math.max(longest, now - last)
+    last = now
+  }
   if (child.stdout) {
     createInterface(child.stdout).on('line', line => {
-      if (line.startsWith(PASSED)) passed++
+      testEnded()
+      if (line.startsWith(PASSED) && ++passed >= enough) end()
       if (line.startsWith(FAILED)) end(line.slice(FAILED.length))
     })
   }
   const [code, signal] = await once(child, 'close')
+  testEnded()
   clearTimeout(timer)
   if (child.pid) unwatchProcess(child.pid)
-  if (failure === undefined && code !== 0) failure = `(the test process ended with ${code ?? signal})`
-  return { failure, passed, milliseconds: Math.round(performance.now() - started) }
+  if (failure === undefined && code !== 0 && passed < enough)
+    failure = `(the test process ended with ${code ?? signal})`
+  return { failure, passed, silenceMs: Math.round(longest) }
 }

@@ -1,6 +1,6 @@
 /**
  * Runs the tests that should notice a mutant until one fails. Each file first runs without the mutant: what fails there
- * proves nothing, and the time that it takes is the measure of a hung run.
+ * proves nothing, and its longest test is the measure of a hung run.
  */
 import { apply, whyNotApplicable } from './apply.ts'
 import type { Baseline } from './baseline.ts'
@@ -8,7 +8,7 @@ import type { Listed } from './mutant.ts'
 import type { Result, Verdict } from './result.ts'
 import { type FileRun, HUNG, runFile, testFiles } from './run-tests.ts'
 
-/** A run counts as hung after this many times the time without the mutant, and never before LEAST_LIMIT_MS. */
+/** No test of a hung run ends for this many times the longest test without the mutant, and at least LEAST_LIMIT_MS. */
 const TIMES_BASELINE = 4
 const LEAST_LIMIT_MS = 20_000
 
@@ -24,7 +24,7 @@ export async function tryOne(root: string, mutant: Listed, baseline: Baseline): 
   for (const file of testFiles(root, mutant.tests)) {
     const without = await baseline.first(file, mutant)
     if (without.failure !== undefined) return result('fails without it', `${file}: ${without.failure}`)
-    const run = await runBroken(root, mutant, file, { baseline, expectedMs: without.milliseconds })
+    const run = await runBroken(root, mutant, file, { baseline, silenceMs: without.silenceMs })
     if (run === 'too busy') return result('fails without it', `${file}: takes too long without it too`)
     if (run.failure !== undefined) return result('caught', run.failure)
     passed += run.passed
@@ -33,32 +33,32 @@ export async function tryOne(root: string, mutant: Listed, baseline: Baseline): 
   return result('does not apply', `No test of ${mutant.tests.join(' ')} ran.`)
 }
 
-type Expected = { readonly baseline: Baseline; readonly expectedMs: number }
+type Expected = { readonly baseline: Baseline; readonly silenceMs: number }
 
 /**
- * A run that hangs may be one that a busy machine has slowed down. So it counts only if the same tests pass well within
- * the limit right afterwards; otherwise the limit grows, once.
+ * A run that hangs may be one that a busy machine has slowed down. So it counts only if the tests up to the one that
+ * hangs pass well within the limit right afterwards; otherwise the limit grows, once.
  */
 async function runBroken(
   root: string,
   mutant: Listed,
   file: string,
-  { baseline, expectedMs }: Expected,
+  { baseline, silenceMs }: Expected,
 ): Promise<FileRun | 'too busy'> {
-  let limit = limitOf(expectedMs)
+  let limit = limitOf(silenceMs)
   for (let attempt = 1; attempt <= 2; attempt++) {
     const run = await runWithDefect(root, mutant, file, limit)
     if (run.failure !== HUNG) return run
-    const without = await baseline.now(file, mutant)
-    if (without.failure === undefined && without.milliseconds <= limit / 2) return run
-    limit = Math.max(limit, limitOf(without.milliseconds))
+    const without = await baseline.now(file, mutant, { silenceMs: 2 * limit, enough: run.passed + 1 })
+    if (without.failure === undefined && without.silenceMs <= limit / 2) return run
+    limit = Math.max(limit, limitOf(without.silenceMs))
   }
   return 'too busy'
 }
 
-const limitOf = (expectedMs: number): number => Math.max(LEAST_LIMIT_MS, TIMES_BASELINE * expectedMs)
+const limitOf = (silenceMs: number): number => Math.max(LEAST_LIMIT_MS, TIMES_BASELINE * silenceMs)
 
-async function runWithDefect(root: string, mutant: Listed, file: string, limit: number): Promise<FileRun> {
+async function runWithDefect(root: string, mutant: Listed, file: string, silenceMs: number): Promise<FileRun> {
   using _defect = apply(root, mutant)
-  return await runFile(root, file, mutant, limit)
+  return await runFile(root, file, mutant, { silenceMs })
 }
