@@ -93,8 +93,11 @@ export const MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: `${POSTGRES}/publish.ts`,
-        from: "      // A caller's transaction is rolled back with its connection.\n",
-        to: '      if (caller === undefined && isAnswerLost(explained)) return await this.#send(known, messages, caller)\n',
+        from: '          throw unknownIfLost(error, this.#database.location)\n',
+        to: `          const lost = unknownIfLost(error, this.#database.location)
+          if (lost instanceof OutcomeUnknownError) return insert()
+          throw lost
+`,
       },
     ],
     caughtBy: ['stored twice'],
