@@ -61,6 +61,26 @@ export function heartbeats({ stores, shared }: ConformanceStores): void {
           assert.equal(beats(), last)
           await other.close()
         })
+
+        it('continue while a pull waits, although another pull fails', async () => {
+          await using database = await store.fresh()
+          const tm = await pubSub(await database.open())
+          const reader = await tm.reader('events', { group: 'g', heartbeat: { interval: 10 } }).ready()
+          await reader.close()
+          const ending = new AbortController()
+          const waiting = tm.pull('events', 'g', { wait: '1h', signal: ending.signal })
+          const beats = () => tm.metrics().topics.events?.groups.g?.totals.heartbeats ?? 0
+          const more = async (count: number) => {
+            const before = beats()
+            await until(() => beats() >= before + count, { what: 'more heartbeats' })
+          }
+          await more(10)
+          const noMemory = () => Promise.reject(new Error('no memory'))
+          await assert.rejects(tm.pull('events', 'g', { reserve: noMemory }), /no memory/)
+          await more(10)
+          ending.abort()
+          assert.equal((await waiting).receipt, null)
+        })
       })
     })
   }

@@ -2,14 +2,22 @@ import type { Runtime } from '../../runtime.ts'
 import type { Beating } from '../heartbeat-sender.ts'
 import type { Subscribed } from '../subscribe.ts'
 
-type Member = Subscribed & {
+type Member = {
   readonly key: string
   readonly beating: Beating
+  subscribed: Subscribed
+  /** false: a pull failed, and the next one subscribes again. */
+  isFresh: boolean
   /** Consumers that have pulled. */
   readonly consumers: Set<string>
+  /** Pulls that have not returned. */
+  pulls: number
   busyUntil: number
   timer: NodeJS.Timeout | undefined
 }
+
+/** A pull of a group, until it returns. */
+export type Joined = Subscribed & Disposable
 
 const LONGEST_TIMER_MS = 0x7fff_ffff
 
@@ -26,50 +34,55 @@ export class PullGroups {
     this.#runtime = runtime
   }
 
-  async join(topic: string, label: string, subscribe: () => Promise<Subscribed>): Promise<Subscribed> {
+  async join(
+    { topic, label, consumer }: { readonly topic: string; readonly label: string; readonly consumer: string },
+    subscribe: () => Promise<Subscribed>,
+  ): Promise<Joined> {
     const key = `${topic}/${label}`
     let member = this.#members.get(key)
-    if (member === undefined) {
+    if (!member?.isFresh) {
       const joining = this.#joining.get(key) ?? this.#join(key, subscribe)
       this.#joining.set(key, joining)
       member = await joining.finally(() => this.#joining.delete(key))
     }
-    this.#keep(member, member.subscription.heartbeat.intervalMs)
-    return member
-  }
-
-  /** Counts the consumer's work as long as the group is pulled from. */
-  count({ topic, subscription }: Subscribed, consumer: string): void {
-    const member = [...this.#members.values()].find(each => each.subscription.id === subscription.id)
-    if (member === undefined || member.consumers.has(consumer)) return
-    member.consumers.add(consumer)
-    this.#runtime.instrumentation.metrics.consumer(topic.name, subscription.group, consumer)
+    this.#count(member, consumer)
+    return this.#pulling(member)
   }
 
   /** Somebody holds its messages for this long; 0: for ever, and then only a pull shows that its clients are alive. */
   busyFor(subscriptionUid: number, ms: number): void {
-    for (const member of this.#members.values()) {
-      if (member.subscription.uid === subscriptionUid) this.#keep(member, ms)
-    }
+    for (const member of this.#membersOf(subscriptionUid)) this.#keep(member, ms)
   }
 
-  /** A pull failed: the next one reads the subscription again. */
+  /** A pull failed: the next one reads the subscription again. Other clients may still wait or hold messages. */
   forget({ subscription }: Subscribed): void {
-    for (const member of this.#members.values())
-      if (member.subscription.uid === subscription.uid) void this.#leave(member)
+    for (const member of this.#membersOf(subscription.uid)) member.isFresh = false
   }
 
   async leaveAll(): Promise<void> {
     await Promise.all([...this.#members.values()].map(member => this.#leave(member)))
   }
 
+  #membersOf(subscriptionUid: number): Member[] {
+    return [...this.#members.values()].filter(({ subscribed }) => subscribed.subscription.uid === subscriptionUid)
+  }
+
   async #join(key: string, subscribe: () => Promise<Subscribed>): Promise<Member> {
-    const { topic, subscription } = await subscribe()
+    const subscribed = await subscribe()
+    const known = this.#members.get(key)
+    if (known?.subscribed.subscription.uid === subscribed.subscription.uid) {
+      known.subscribed = subscribed
+      known.isFresh = true
+      return known
+    }
+    if (known !== undefined) void this.#leave(known)
+    const { topic, subscription } = subscribed
     const member: Member = {
       key,
-      topic,
-      subscription,
+      subscribed,
+      isFresh: true,
       consumers: new Set(),
+      pulls: 0,
       busyUntil: 0,
       timer: undefined,
       beating: {
@@ -88,7 +101,31 @@ export class PullGroups {
     return member
   }
 
+  /** A pull may wait for longer than a group without heartbeats lives. When it has returned, its client may pull again. */
+  #pulling(member: Member): Joined {
+    const { topic, subscription } = member.subscribed
+    const keep = (): void => this.#keep(member, member.subscribed.subscription.heartbeat.intervalMs)
+    member.pulls++
+    keep()
+    return {
+      topic,
+      subscription,
+      [Symbol.dispose]: () => {
+        member.pulls--
+        keep()
+      },
+    }
+  }
+
+  /** Counts the consumer's work as long as the group is pulled from. */
+  #count({ subscribed: { topic, subscription }, consumers }: Member, consumer: string): void {
+    if (consumers.has(consumer)) return
+    consumers.add(consumer)
+    this.#runtime.instrumentation.metrics.consumer(topic.name, subscription.group, consumer)
+  }
+
   #keep(member: Member, ms: number): void {
+    if (this.#members.get(member.key) !== member) return
     const until = performance.now() + ms
     if (until <= member.busyUntil) return
     member.busyUntil = until
@@ -100,7 +137,7 @@ export class PullGroups {
     member.timer = setTimeout(() => {
       member.timer = undefined
       if (member.busyUntil > performance.now()) this.#watch(member)
-      else void this.#leave(member)
+      else if (member.pulls === 0) void this.#leave(member)
     }, left)
     member.timer.unref()
   }
@@ -110,9 +147,9 @@ export class PullGroups {
     clearTimeout(member.timer)
     if (this.#members.get(member.key) === member) this.#members.delete(member.key)
     await this.#runtime.heartbeats.leave(member.beating)
-    const { metrics } = this.#runtime.instrumentation
+    const { topic, subscription } = member.subscribed
     for (const consumer of member.consumers) {
-      metrics.forgetConsumer(member.topic.name, member.subscription.group, consumer)
+      this.#runtime.instrumentation.metrics.forgetConsumer(topic.name, subscription.group, consumer)
     }
   }
 }

@@ -140,10 +140,9 @@ export class Puller {
     const plan = this.#parse(topic, given)
     checkName('topic', topic)
     const label = group === undefined ? '' : checkName('group', group)
-    const joined = await this.#groups.join(topic, label, () =>
+    using joined = await this.#groups.join({ topic, label, consumer: plan.consumer }, () =>
       subscribe(this.#runtime, topic, label, plan.from, plan.settings),
     )
-    this.#groups.count(joined, plan.consumer)
     const pulling = this.#claim(joined, plan)
     this.#pulling.add(pulling)
     try {
