@@ -31,7 +31,7 @@ export type ConsumerHealth = {
 /** Consumers of the group, or of all groups of the topic, with a heartbeat within the timeout. */
 export async function consumers(runtime: Runtime, name: string, given?: { group?: string }): Promise<ConsumerHealth[]> {
   const options = new Options('consumers', given)
-  const group = options.string('group', undefined)
+  const group = options.groupName('group')
   options.done()
   const topic = await findTopic(runtime, name)
   const wanted = group === undefined ? undefined : (await findGroup(runtime, name, group)).subscription.group

@@ -72,7 +72,7 @@ async function readPage(
   options: Options,
   maxBytes: number | undefined,
 ): Promise<RetryPage> {
-  const group = options.string('group', undefined)
+  const group = options.groupName('group')
   const after = options.integer('after', 0, { min: 0, max: Number.MAX_SAFE_INTEGER })
   const limit = options.integer('limit', 100, { min: 1, max: 1_000 })
   options.done()

@@ -2,9 +2,10 @@ import assert from 'node:assert/strict'
 import { describe } from 'node:test'
 import { open, SubscriptionGoneError, type Tidemark, TopicConflictError, TopicNotFoundError } from '../index.ts'
 import type { ConformanceStores } from './conformance-store.ts'
-import { collect, consume, eventsOf, happened, range } from './consuming.ts'
+import { collect, consume, eventsOf, happened, range, receive } from './consuming.ts'
 import { it } from './it.ts'
 import { SILENT } from './test-database.ts'
+import { until } from './until.ts'
 
 export function unknownTopics({ stores, shared }: ConformanceStores): void {
   for (const store of stores) {
@@ -150,6 +151,35 @@ export function unknownTopics({ stores, shared }: ConformanceStores): void {
         assert.equal((await tm.admin.deadLetters('jobs', { group: 'workers' })).length, 3)
         assert.equal((await tm.admin.redrive('jobs', { group: 'workers', limit: 1 })).redriven, 1)
         assert.equal(await tm.admin.discard('jobs', { group: 'workers' }), 2)
+      })
+
+      it('is found by every verb for a group, without a name as it is listed and by any label', async () => {
+        await using database = await store.fresh()
+        const tm = await database.open()
+        await tm.publishBatch('jobs', range(1, 3))
+        const reader = tm.reader<number>('jobs', { consumer: 'c' })
+        await (await receive(reader)).nack('no', { delay: '1h' })
+        const held = await receive(reader)
+        const [listed] = await tm.admin.groups('jobs')
+        assert.equal(listed?.group, '')
+        for (const group of ['', 'workers']) {
+          const of = { group }
+          await until(async () => (await tm.admin.retries('jobs', of)).length === 1, { what: 'the retry' })
+          assert.equal((await tm.admin.retryPage('jobs', of)).retries.length, 1)
+          const [member] = await tm.admin.members('jobs', group)
+          assert.deepEqual([member?.consumer, member?.pid, member?.inFlight], ['c', process.pid, 1])
+          const [consumer] = await tm.admin.consumers('jobs', of)
+          assert.deepEqual([consumer?.group, consumer?.consumer, consumer?.failed], ['', 'c', 1])
+          assert.equal((await tm.admin.claims('jobs', of)).claims.length, 1)
+          assert.deepEqual(await tm.admin.deadLetters('jobs', of), [])
+          assert.deepEqual((await tm.admin.deadLetterErrors({ topic: 'jobs', group })).errors, [])
+          assert.equal((await tm.admin.previewDeadLetters('jobs', of)).matching, 0)
+          assert.equal((await tm.admin.previewReset('jobs', group, 'now')).inFlight, 1)
+          assert.equal((await tm.admin.acknowledgeLoss('jobs', group)).acknowledged, 0)
+          await tm.admin.pauseGroup('jobs', group)
+          await tm.admin.resumeGroup('jobs', group)
+        }
+        await held.ack()
       })
     })
   }
