@@ -52,16 +52,18 @@ export type OutageEnded = {
 }
 
 type Where = { readonly topic?: string; readonly group?: string }
+/** What a call is about: its success ends only what failed with the same key. */
+export type Subject = { readonly where: Where; readonly keys: readonly string[] }
 type Open = {
   readonly since: Date
   failed: number
   error: FailureRecord
-  /** Topics and groups that fail, with the time of the last failure; each may have its own problem. */
+  /** What fails, by its key, with the time of the last failure; each may have its own problem. */
   readonly failing: Map<string, number>
 }
 type Tell = { began(outage: OutageBegan): void; ended(outage: OutageEnded): void }
 
-/** A topic or group that has not tried for this long no longer counts: nobody waits for its success. */
+/** What has not been tried for this long no longer counts: nobody waits for its success. */
 const GIVEN_UP_MS = 60_000
 
 /**
@@ -77,19 +79,23 @@ export class Outages {
     this.#tell = tell
   }
 
+  /** Whether a success matters. */
+  get isAny(): boolean {
+    return this.#open.size > 0
+  }
+
   /** `since`: when it was attempted. */
-  failed(kind: FailureKind, where: Where, thrown: unknown, since = new Date()): void {
+  failed(kind: FailureKind, subject: Subject, thrown: unknown, since = new Date()): void {
     this.#counts[kind]++
     const isAway = isUnreachable(thrown)
     if (isAway) this.#counts.connection++
-    this.#note(isAway ? 'connection' : kind, isAway ? {} : where, thrown, since)
+    this.#note(isAway ? 'connection' : kind, isAway ? NO_SUBJECT : subject, thrown, since)
   }
 
-  /** O(1) while nothing fails. */
-  succeeded(kind: FailureKind, where: Where): void {
-    if (this.#open.size === 0) return
+  succeeded(kind: FailureKind, { keys }: Subject): void {
     this.#open.get('connection')?.failing.clear()
-    this.#open.get(kind)?.failing.delete(keyOf(where))
+    const failing = this.#open.get(kind)?.failing
+    for (const key of keys) failing?.delete(key)
     this.#endOver()
   }
 
@@ -102,7 +108,7 @@ export class Outages {
     return [...this.#open].map(([kind, { since, failed, error }]) => ({ kind, since, failed, error }))
   }
 
-  #note(kind: FailureKind, where: Where, thrown: unknown, since: Date): void {
+  #note(kind: FailureKind, { where, keys }: Subject, thrown: unknown, since: Date): void {
     const now = performance.now()
     let outage = this.#open.get(kind)
     const isNew = outage === undefined
@@ -110,7 +116,7 @@ export class Outages {
     this.#open.set(kind, outage)
     outage.failed++
     outage.error = describeFailure(thrown)
-    outage.failing.set(keyOf(where), now)
+    for (const key of keys) outage.failing.set(key, now)
     if (isNew) this.#tell.began({ kind, ...where, error: toError(thrown) })
   }
 
@@ -125,6 +131,13 @@ export class Outages {
   }
 }
 
+export const NO_SUBJECT: Subject = { where: {}, keys: [''] }
+
+export const subjectOf = (topic: string, group = ''): Subject => ({
+  where: group === '' ? { topic } : { topic, group },
+  keys: [`${topic}/${group}`],
+})
+
 const isUnreachable = (thrown: unknown): boolean =>
   thrown instanceof DatabaseUnreachableError || (thrown instanceof OutcomeUnknownError && thrown.isConnectionLost)
 
@@ -136,5 +149,3 @@ export function isFault(thrown: unknown): boolean {
   )
   return thrown instanceof DatabaseError && !isRefusal
 }
-
-const keyOf = ({ topic = '', group = '' }: Where): string => `${topic}/${group}`

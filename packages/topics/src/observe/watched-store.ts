@@ -1,8 +1,8 @@
 import { DatabaseUnreachableError } from '../errors.ts'
-import type { ClaimRequest } from '../stores/leases.ts'
+import type { ClaimRequest, Settlement } from '../stores/leases.ts'
 import type { Store, StoreConcepts } from '../stores/store.ts'
 import type { TopicRecord } from '../stores/topic-record.ts'
-import { type FailureKind, isFault, type Outages } from './outages.ts'
+import { type FailureKind, isFault, NO_SUBJECT, type Outages, type Subject, subjectOf } from './outages.ts'
 
 /** The kind of failure of each method. null: it can't fail, or its caller reports the failure. */
 type Kinds = { readonly [C in keyof StoreConcepts]: { readonly [M in keyof StoreConcepts[C]]: FailureKind | null } }
@@ -110,11 +110,11 @@ function watch(method: Method, name: string, kind: FailureKind, outages: Outages
     const started = performance.now()
     try {
       const result = await method(...args)
-      outages.succeeded(kind, whereOf(name, args))
+      if (outages.isAny) outages.succeeded(kind, subjectOfCall(name, args))
       return result
     } catch (error) {
       if (isFault(error) && !isCallers(name, args, error)) {
-        outages.failed(kind, whereOf(name, args), error, new Date(Date.now() - (performance.now() - started)))
+        outages.failed(kind, subjectOfCall(name, args), error, new Date(Date.now() - (performance.now() - started)))
       }
       throw error
     }
@@ -125,10 +125,22 @@ function watch(method: Method, name: string, kind: FailureKind, outages: Outages
 const isCallers = (name: string, [, , tx]: unknown[], error: unknown): boolean =>
   name === 'log.publish' && tx !== undefined && !(error instanceof DatabaseUnreachableError)
 
-function whereOf(name: string, [first]: unknown[]): { topic?: string; group?: string } {
+function subjectOfCall(name: string, [first]: unknown[]): Subject {
   if (name === 'leases.claim') {
     const { topic, subscription } = first as ClaimRequest
-    return { topic: topic.name, group: subscription.group }
+    return subjectOf(topic.name, subscription.group)
   }
-  return name === 'log.publish' ? { topic: (first as TopicRecord).name } : {}
+  if (name === 'log.publish') return subjectOf((first as TopicRecord).name)
+  if (name === 'leases.settle') return { where: {}, keys: (first as readonly Settlement[]).flatMap(keysOf) }
+  if (name === 'leases.extend') return { where: {}, keys: [first as string] }
+  return NO_SUBJECT
 }
+
+/**
+ * One for the acks of a lease and one for each failure: a settlement that is refused is repeated every two seconds, and
+ * the others, of other leases and of the same one, succeed meanwhile.
+ */
+const keysOf = ({ token, nacks }: Settlement): string[] => [
+  ...(nacks.length === 0 ? [token] : []),
+  ...nacks.map(({ slot }) => `${token}/${slot}`),
+]
