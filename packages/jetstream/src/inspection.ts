@@ -183,6 +183,7 @@ async function lanesOf(
   const high = Math.min(query.to ?? lastId, lastId)
   return {
     now: ns.clock.now(),
+    configVersion: topic.configVersion,
     firstId,
     lastId,
     buckets: firstId === null ? [] : await bucketsOf(ns, topic, low, high, query.buckets),

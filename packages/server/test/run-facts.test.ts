@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { makeRunId } from '@tidemark/pipeline'
+import { open } from 'tidemark'
+import { freshDatabase } from '../../../testing/databases.ts'
 import { until } from '../../../testing/until.ts'
 import { cellsAt, organismOf, tickOf } from '../../pipeline/test/indexes/ticks.ts'
 import { ENGINES, indexedWorld } from './indexed-worlds.ts'
+import { SILENT } from './servers.ts'
 import { Listener } from './streams.ts'
 
 const ticksOf = (runId: string, from: number, to: number) =>
@@ -48,6 +51,17 @@ for (const engine of ENGINES) {
       assert.deepEqual([rest.runs[0].runId, rest.next], [older, null])
       assert.deepEqual((await world.get('/api/v1/runs')).body, { runs: [older, world.runId], next: null })
       assert.equal((await world.get('/api/v1/overview')).body.newestRun.runId, world.runId)
+    })
+
+    it('are in the first snapshot of the first reader, so that nothing on a page moves for them later', async () => {
+      const database = await freshDatabase()
+      await using tm = await open(database.url, { logger: SILENT, maintenance: false })
+      await using world = await indexedWorld(engine, {}, { topics: tm })
+      await world.write(ticksOf(world.runId, 0, 4))
+      await using reader = await Listener.open(world.url, '/api/v1/events')
+      const { data } = await reader.next(({ event }) => event === 'snapshot', 'the overview')
+      assert.deepEqual([data.newestRun?.runId, data.newestRun?.alive], [world.runId, 2])
+      await database.drop()
     })
 
     it('report every growing run to readers of the events, and new points of a requested one', async () => {

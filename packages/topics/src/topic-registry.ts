@@ -32,6 +32,11 @@ export class TopicRegistry {
     return known.record
   }
 
+  /** For readers whose answers name the version of the configuration, so that time need not tell them to read it again. */
+  known(name: string): TopicRecord | undefined {
+    return this.#known.get(name)?.record
+  }
+
   /** To publish: the topic, created with defaults if it is missing and that is allowed. */
   async get(name: string): Promise<TopicRecord> {
     const cached = this.cached(name)

@@ -103,7 +103,9 @@ export class EventHub {
       data: { life: this.#life, version: VERSION, ...(page !== undefined && { page }), at: new Date() },
     })
     for (const event of this.#since(lastEventId)) stream.push(event)
-    stream.push({ event: 'snapshot', data: this.#overviewOf(await this.#live.read(2_000), detail) })
+    // Of the newest run, the first reader would otherwise be told a second later, and its page would move.
+    const [looked] = await Promise.all([this.#live.read(2_000), this.#runs?.look.readNewest()])
+    stream.push({ event: 'snapshot', data: this.#overviewOf(looked, detail) })
     this.#readers.set(stream, detail)
     const ends = this.#watchTopics(stream, detail)
     await new Promise<void>(resolve => {
@@ -206,6 +208,7 @@ export class EventHub {
       activity.addOthers(sums)
       for (const change of changes) this.#tell('change', change)
       this.#tellFigures(looked)
+      this.#details.add(looked.stats)
     })
   }
 

@@ -15,8 +15,8 @@ export async function findTopic(runtime: Runtime, name: string): Promise<TopicRe
 }
 
 /**
- * For reads that repeat several times a second: the topic is looked up once in five seconds, not each time. `read` checks
- * that it still exists; where it was deleted and created again, the new one is read.
+ * For reads that repeat several times a second: the topic is looked up once, not each time. `read` checks that it still
+ * exists, and that its configuration is the known one; where it was deleted and created again, the new one is read.
  */
 export async function withKnownTopic<T>(
   runtime: Runtime,
@@ -24,7 +24,7 @@ export async function withKnownTopic<T>(
   read: (topic: TopicRecord) => Promise<T>,
 ): Promise<T> {
   runtime.assertOpen()
-  const known = runtime.topics.cached(name)
+  const known = runtime.topics.known(name)
   if (known !== undefined) {
     try {
       return await read(known)

@@ -97,13 +97,14 @@ export async function lanes(runtime: Runtime, name: string, given?: LanesOptions
 
 async function readLanes(
   runtime: Runtime,
-  topic: TopicRecord,
+  known: TopicRecord,
   query: { readonly from?: number; readonly to?: number; readonly buckets: number },
 ): Promise<Lanes> {
-  const { now, firstId, lastId, buckets, groups } = await runtime.store.inspection.lanes(topic, {
+  const { now, configVersion, firstId, lastId, buckets, groups } = await runtime.store.inspection.lanes(known, {
     ...query,
     most: MOST_PER_GROUP,
   })
+  const topic = await runtime.topics.upToDate(known, configVersion)
   const most = Math.max(1, Math.min(MOST_PER_GROUP, Math.floor(MOST_MARKS / Math.max(1, groups.length))))
   const health = groupsHealth(runtime.vitals, topic, { groups, now })
   return {

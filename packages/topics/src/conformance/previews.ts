@@ -4,6 +4,7 @@ import type { Tidemark } from '../index.ts'
 import { type ConformanceStores, has, needs } from './conformance-store.ts'
 import { consume, range, receive } from './consuming.ts'
 import { it } from './it.ts'
+import { openStore } from './open-store.ts'
 
 async function lagOf(tm: Tidemark, topic: string, name: string): Promise<number | undefined> {
   return (await tm.admin.groups(topic)).find(({ group }) => group === name)?.lagMessages
@@ -35,6 +36,16 @@ export function previews({ stores, shared }: ConformanceStores): void {
   for (const store of stores) {
     describe(store.name, () => {
       describe('the lanes of a topic', () => {
+        it('say which configuration the topic has now, so that nobody has to look for a newer one', async () => {
+          await using database = await store.fresh()
+          await using opened = await openStore(database)
+          const known = await opened.topics.configure('events', {})
+          const versionNow = async () => (await opened.inspection.lanes(known, { buckets: 0, most: 1 })).configVersion
+          assert.equal(await versionNow(), known.configVersion)
+          await opened.topics.configure('events', { leaseMs: 1_000 })
+          assert.ok((await versionNow()) > known.configVersion)
+        })
+
         it('show the log in parts, and what each group holds, retries and has dead-lettered', async () => {
           await using database = await store.fresh()
           const tm = await database.open({ maintenance: false })

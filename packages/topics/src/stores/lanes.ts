@@ -16,6 +16,8 @@ export type LanesQuery = {
 export type LanesRecord = {
   /** Current time of the database's clock. */
   readonly now: number
+  /** Version of the topic's configuration: a caller that knows an older one reads it again. */
+  readonly configVersion: number
   /** Id of the oldest retained message, or null. */
   readonly firstId: number | null
   /** Id of the newest message; 0 before the first. */

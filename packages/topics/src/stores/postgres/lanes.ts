@@ -6,7 +6,7 @@ import { EXACT_BACKLOG, type GroupRow, toGroup } from './describe.ts'
 
 /** With the checks of namespace and topic in the statement itself: while somebody looks, it runs four times a second. */
 const LANES = `
-  select n.incarnation, l.*
+  select n.incarnation, t.config_version, l.*
   from tidemark.namespace as n
   left join tidemark.topic as t on t.id = $1 and t.uid = $8
   left join lateral (select x.* from (select where t.id is not null) as known
@@ -29,6 +29,7 @@ export async function readLanes(
   const marks = JSON.parse(row?.marks ?? '{}') as { readonly [group: string]: GroupMarks }
   return {
     now,
+    configVersion: Number(row.config_version),
     firstId: Number(row?.retained) > 0 ? Number(row?.first) : null,
     lastId: Number(row?.last),
     buckets: JSON.parse(row?.buckets ?? '[]'),

@@ -18,7 +18,7 @@ const MOST_COUNTED = 10_000
 
 /** Call it in a read transaction. */
 export function readLanes(tx: Transaction, topic: TopicRecord, query: LanesQuery): LanesRecord {
-  const { first_id, next_id } = boundsOf(tx, topic)
+  const { first_id, next_id, config_version } = boundsOf(tx, topic)
   const low = Math.max(query.from ?? first_id, first_id)
   const high = Math.min(query.to ?? next_id - 1, next_id - 1)
   const now = tx.now()
@@ -26,6 +26,7 @@ export function readLanes(tx: Transaction, topic: TopicRecord, query: LanesQuery
   const leases = leaseMarks(tx, topic)
   return {
     now,
+    configVersion: config_version,
     firstId: first_id < next_id ? first_id : null,
     lastId: next_id - 1,
     buckets: bucketsOf(tx, topic, low, high, query.buckets),

@@ -129,8 +129,8 @@ export function readOne(tx: Transaction, topicId: number, id: number): RawMessag
 /** Ids from the first retained one to the next to be assigned. */
 export type Bounds = { first_id: number; next_id: number }
 
-export const boundsOf = (tx: Transaction, topic: { readonly id: number }): Bounds =>
-  requiredRow<Bounds>(tx.prepare('select first_id, next_id from tidemark_topic where id = ?'), topic.id)
+export const boundsOf = (tx: Transaction, topic: { readonly id: number }): Bounds & { config_version: number } =>
+  requiredRow(tx.prepare('select first_id, next_id, config_version from tidemark_topic where id = ?'), topic.id)
 
 /** created_at never decreases within a topic, so bisection finds the place with a few lookups. */
 export function firstIdSince(
