@@ -1,5 +1,7 @@
-import type { Duration, From } from 'tidemark'
+import type { BackfillOptions, Duration, From } from 'tidemark'
+import type { Static } from 'typebox'
 import { BadRequestError } from './errors.ts'
+import type { BackfillGiven } from './schemas/groups.ts'
 
 /** Schemas have checked the shape; values they can't judge (April 31) are refused by the library. */
 export const timeOf = (text: string): Date => new Date(text)
@@ -23,4 +25,8 @@ export function requireOrder(range: { readonly [end: string]: number | Date | un
   const [[first, low] = [], [last, high] = []] = Object.entries(range)
   if (low === undefined || high === undefined || Number(low) <= Number(high)) return
   throw new BadRequestError(`'${last}' is before '${first}'. Swap the two`)
+}
+
+export function planOf({ targetLatency, ...rest }: Static<typeof BackfillGiven>): BackfillOptions {
+  return { ...rest, ...given({ targetLatency: mapped(targetLatency, durationOf) }) } as BackfillOptions
 }

@@ -239,6 +239,22 @@ describe('groups', () => {
     const orphans = await server.post('/api/v1/topics/news/complete-orphans', { olderThan: '1h' })
     assert.deepEqual(orphans.body, { completed: 0 })
   })
+
+  it('answer while a slow backfill runs, when it is started and when it is resumed', async () => {
+    await using server = await serve()
+    await server.tm.configureTopic('news', { semantics: 'pub-sub', tracking: 'reference' })
+    await server.tm.publishBatch(
+      'news',
+      Array.from({ length: 50 }, (_, n) => n),
+    )
+    await server.post('/api/v1/topics/news/pull', { group: 'g' })
+    const backfill = '/api/v1/topics/news/groups/g/backfill'
+    const started = await server.post(backfill, { from: 'beginning', scope: 'retained', maxPerSecond: 1 })
+    assert.deepEqual([started.status, started.body.status], [200, 'RUNNING'])
+    assert.equal((await server.post(`${backfill}/cancel`)).body.status, 'CANCELLED')
+    assert.equal((await server.post(`${backfill}/resume`)).body.status, 'RUNNING')
+    assert.equal((await server.post(`${backfill}/cancel`)).body.status, 'CANCELLED')
+  })
 })
 
 describe('claims', () => {

@@ -2,6 +2,7 @@ import type { Context } from '../context.ts'
 import type { ServerMetrics } from '../metrics.ts'
 import type { Route } from '../route.ts'
 import { auditRoutes } from './audit.ts'
+import { backfillRoutes } from './backfills.ts'
 import { claimRoutes } from './claims.ts'
 import { deadLetterRoutes } from './dead-letters.ts'
 import { descriptionRoutes } from './description.ts'
@@ -29,6 +30,7 @@ export const allRoutes = (context: Context, metrics: ServerMetrics): readonly Ro
   ...messageRoutes(context),
   ...pullRoutes(context),
   ...groupRoutes(context),
+  ...backfillRoutes(context),
   ...claimRoutes(context),
   ...deadLetterRoutes(context),
   ...pipelineRoutes(context),

@@ -1,26 +1,17 @@
-import type {
-  BackfillOptions,
-  ConsumerHealth,
-  GroupHealth as Group,
-  GroupMember,
-  WaitingRetry as Retry,
-} from 'tidemark'
+import type { ConsumerHealth, GroupHealth as Group, GroupMember, WaitingRetry as Retry } from 'tidemark'
 import { GroupNotFoundError } from 'tidemark'
 import { type Static, Type } from 'typebox'
 import { bytesToRead } from '../answers/bytes-to-read.ts'
 import { type ListAnswer, sendList } from '../answers/json-list.ts'
 import type { Context } from '../context.ts'
-import { NotFoundError } from '../errors.ts'
-import { durationOf, fromOf, given, mapped } from '../inputs.ts'
+import { fromOf, planOf } from '../inputs.ts'
 import { MOST_CHANGES } from '../live/group-changes.ts'
 import { pageByName } from '../paging.ts'
 import { withPlainErrors } from '../problems/http-words.ts'
 import { API, type Route, route } from '../route.ts'
 import { Count, Empty, From, GroupName, Id, nullable, PageLimit, strict, Text, Time } from '../schemas/common.ts'
 import {
-  BackfillFields,
   BackfillGiven,
-  BackfillProgress,
   Consumer,
   GroupChange,
   GroupHealth,
@@ -263,42 +254,6 @@ export const groupRoutes = (context: Context): Route[] => [
       return await context.topics.admin.removeGroup(topic, group, { timeout: timeoutMs })
     },
   }),
-
-  route({
-    method: 'GET',
-    path: `${GROUP}/backfill`,
-    tag,
-    name: 'backfill',
-    role: 'read',
-    summary: "Get the progress of a group's last backfill",
-    params: GroupParams,
-    answers: { 200: { says: 'Progress of the backfill', content: BackfillProgress } },
-    async handle({ params: { topic, group } }) {
-      const progress = await context.topics.admin.backfill(topic, group)
-      if (progress === undefined) throw new NotFoundError(`Group '${group}' of topic '${topic}' has no backfill`)
-      return withPlainErrors(progress)
-    },
-  }),
-
-  route({
-    method: 'POST',
-    path: `${GROUP}/backfill`,
-    tag,
-    name: 'startBackfill',
-    role: 'operate',
-    summary: 'Deliver earlier messages to a group, from a position (default: the beginning) up to now',
-    params: GroupParams,
-    body: strict({ ...BackfillFields, from: Type.Optional(From) }),
-    answers: { 200: { says: 'Progress of the backfill', content: BackfillProgress } },
-    problems: [409, 410],
-    async handle({ params: { topic, group }, body: { from, ...backfill } }) {
-      const options = { ...planOf(backfill), ...given({ from: mapped(from, fromOf) }) }
-      return withPlainErrors(await context.topics.admin.startBackfill(topic, group, options))
-    },
-  }),
-
-  changeBackfill(context, 'cancel', 'cancelBackfill', 'Cancel a backfill; messages delivered so far remain'),
-  changeBackfill(context, 'resume', 'resumeBackfill', 'Resume a backfill at its checkpoint'),
 ]
 
 function simple(
@@ -321,29 +276,6 @@ function simple(
     async handle({ params }) {
       await context.topics.admin[name](params.topic, params.group)
       return await find(context, params)
-    },
-  })
-}
-
-function changeBackfill(
-  context: Context,
-  verb: string,
-  name: 'cancelBackfill' | 'resumeBackfill',
-  summary: string,
-): Route {
-  return route({
-    method: 'POST',
-    path: `${GROUP}/backfill/${verb}`,
-    tag,
-    name,
-    role: 'operate',
-    summary,
-    params: GroupParams,
-    body: Empty,
-    answers: { 200: { says: 'Progress of the backfill', content: BackfillProgress } },
-    problems: [409],
-    async handle({ params: { topic, group } }) {
-      return withPlainErrors(await context.topics.admin[name](topic, group))
     },
   })
 }
@@ -376,7 +308,3 @@ const retryJson = (retry: Retry): object => ({
   ...retry,
   history: retry.history.slice(-MOST_FAILURES).map(({ at, ...each }) => ({ ...each, at: new Date(at) })),
 })
-
-function planOf({ targetLatency, ...rest }: Static<typeof BackfillGiven>): BackfillOptions {
-  return { ...rest, ...given({ targetLatency: mapped(targetLatency, durationOf) }) } as BackfillOptions
-}

@@ -8,6 +8,7 @@ import { factIs, isShownLive } from '../browser/screens.ts'
 import { useSite } from '../browser/site.ts'
 
 const HOUR_MS = 3_600_000
+const MESSAGES = 8_000
 
 for (const engine of ENGINES) {
   describe(`actions with many messages, on ${engine.name}`, { skip: SKIPPED }, () => {
@@ -18,9 +19,10 @@ for (const engine of ENGINES) {
       await tm.configureTopic('archive', { semantics: 'pub-sub', tracking: 'reference' })
       await tm.publishBatch(
         'archive',
-        Array.from({ length: 400 }, (_, n) => ({ n })),
+        Array.from({ length: MESSAGES }, (_, n) => ({ n })),
       )
       await tm.reader('archive', { group: 'late', from: 'now' }).ready()
+      // It takes minutes, so that it still runs when a busy machine comes to look.
       const running = tm.admin.startBackfill('archive', 'late', {
         from: 'beginning',
         scope: 'retained',
@@ -31,21 +33,40 @@ for (const engine of ENGINES) {
       const panel = page.getByRole('region', { name: 'Backfill' })
       await panel.getByText(/^[1-9]\d? % · [\d.]+\/s · .+ left/).waitFor()
       const bar = panel.getByRole('progressbar')
-      const first = Number(await bar.getAttribute('value'))
+      const share = async (): Promise<number> => Number(await bar.getAttribute('value'))
+      const first = await share()
       assert.ok(first > 0 && first < 1, `${first}`)
-      await until(async () => Number(await bar.getAttribute('value')) > first, { what: 'the bar to grow' })
+      await until(async () => (await share()) > first, { what: 'the bar to grow' })
       await panel.getByRole('button', { name: 'Cancel backfill' }).click()
       await page
         .locator('.popover')
         .getByText(/\d+ brought so far stay/)
         .waitFor()
       await page.locator('.popover').getByRole('button', { name: 'Cancel backfill' }).click()
-      await panel.getByText(/^cancelled at \d+ %, \d+ brought/).waitFor()
+      const cancelled = (await panel.getByText(/^cancelled at \d+ %, \d+ brought/).textContent()) ?? ''
       await running
+      const brought = Number(/(\d+) brought/.exec(cancelled)?.[1])
+      assert.ok(brought > 0 && brought < MESSAGES, cancelled)
       await panel.getByRole('button', { name: 'Resume backfill' }).click()
       await page.locator('.popover').getByRole('button', { name: 'Resume backfill' }).click()
       await panel.getByRole('button', { name: 'Cancel backfill' }).waitFor()
-      await panel.getByText('complete: 400 brought').waitFor()
+      await page
+        .getByText(/^Resumed the backfill of late at/)
+        .first()
+        .waitFor()
+      await until(async () => (await share()) > brought / MESSAGES, { what: 'the bar to go on where it was' })
+      await tm.admin.cancelBackfill('archive', 'late')
+      await panel.getByText(/^cancelled at/).waitFor()
+    })
+
+    it('say what a backfill has brought', async () => {
+      const { tm } = site
+      await tm.configureTopic('shelf', { semantics: 'pub-sub', tracking: 'reference' })
+      await tm.publishBatch('shelf', [1, 2, 3])
+      await tm.reader('shelf', { group: 'late', from: 'now' }).ready()
+      await tm.admin.startBackfill('shelf', 'late', { from: 'beginning', scope: 'retained' })
+      const page = await site.visit('/topics/shelf/groups/late')
+      await page.getByRole('region', { name: 'Backfill' }).getByText('complete: 3 brought').waitFor()
     })
 
     it('bring a dead group back with the newest few, as its dialog says', async () => {
