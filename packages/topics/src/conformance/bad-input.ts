@@ -198,6 +198,9 @@ export function badInput({ stores }: ConformanceStores): void {
           await using database = await store.fresh()
           const tm = await database.open()
           await assert.rejects(tm.publishBatch('t', 'abc' as never), PayloadError)
+          for (const message of [null, undefined, 1]) {
+            await assert.rejects(tm.publishMessages('t', [message as never]), PayloadError)
+          }
         })
       })
 
@@ -211,7 +214,15 @@ export function badInput({ stores }: ConformanceStores): void {
             await assert.rejects(tm.publish('t', 1, { key: value as string }), ConfigError)
             await assert.rejects(tm.publish('t', 1, { messageId: value as string }), ConfigError)
           }
-          for (const headers of [[], 'a', null, { n: 1 }, { n: null }]) {
+          for (const headers of [
+            [],
+            'a',
+            null,
+            { n: 1 },
+            { n: null },
+            new Map([['n', '1']]),
+            new Headers({ n: '1' }),
+          ]) {
             await assert.rejects(tm.publish('t', 1, { headers: headers as never }), PayloadError)
           }
           await tm.publish('t', 1, { key: 'k'.repeat(1_024), messageId: 'm'.repeat(1_024) })

@@ -102,9 +102,7 @@ function checkText(name: string, value: unknown): string {
 }
 
 function encodeHeaders(headers: Readonly<Record<string, string>>): string | null {
-  if (typeof headers !== 'object' || headers === null || Array.isArray(headers)) {
-    throw new PayloadError("Headers must be an object of texts, such as { 'trace-id': '42' }")
-  }
+  if (typeof headers !== 'object' || headers === null) throw notHeaders()
   const entries = entriesOf(headers)
   for (const [name, value] of entries) {
     if (typeof value !== 'string') throw new PayloadError(`Header '${name}' is ${typeof value}; headers are texts`)
@@ -115,11 +113,16 @@ function encodeHeaders(headers: Readonly<Record<string, string>>): string | null
 /** Read once: a getter may throw, or return something else the next time. */
 function entriesOf(headers: object): [name: string, value: unknown][] {
   try {
-    return Object.entries(headers)
+    // An array, a Map, the Headers of fetch: they have no properties, and all of their headers would be lost.
+    if (!(Symbol.iterator in headers)) return Object.entries(headers)
   } catch (error) {
     throw new PayloadError(`The headers can't be read: ${reasonOf(error)}`, toError(error))
   }
+  throw notHeaders()
 }
+
+const notHeaders = (): PayloadError =>
+  new PayloadError("Headers must be an object of texts, such as { 'trace-id': '42' }")
 
 const bytesOf = ({ payload, key, headers }: OutgoingMessage): number =>
   byteLength(payload) + byteLength(key ?? '') + byteLength(headers ?? '')

@@ -102,7 +102,7 @@ export class Publisher {
     schema = this.#runtime.schemas.get(topic),
   ): Promise<PublishedRef[]> {
     this.#runtime.assertOpen()
-    if (!Array.isArray(messages)) throw new PayloadError('publishMessages takes an array of { payload, key, … }')
+    if (!Array.isArray(messages)) throw notMessages()
     const tx = txOf('publishMessages', given)
     const batch = toBatch(topic, messages, message => toOutgoing(this.#runtime.codec, ...parted(message)))
     return await this.#publishAll(topic, batch, tx, schema)
@@ -161,7 +161,11 @@ function txOf(what: string, given: Pick<PublishOptions, 'tx'> | undefined): unkn
   return tx
 }
 
-function parted({ payload, ...options }: BatchMessage): [unknown, MessageOptions] {
+const notMessages = (): PayloadError => new PayloadError('publishMessages takes an array of { payload, key, … }')
+
+function parted(message: BatchMessage): [unknown, MessageOptions] {
+  if (typeof message !== 'object' || message === null) throw notMessages()
+  const { payload, ...options } = message
   return [payload, checkMessageOptions('publishMessages', options)]
 }
 
