@@ -34,7 +34,7 @@ const KEEP_ALIVE_MS = 10_000
 export async function connectTo(source: ConnectionSource, settings: ConnectionSettings): Promise<Connections> {
   const { poolSize, applicationName, statementTimeoutMs, functions, logger } = settings
   if ('driver' in source) return new DriverConnections(source.driver, { functions, connectMs: statementTimeoutMs })
-  const { Client, Pool } = await loadPg()
+  const { Client } = await loadPg()
   const config = {
     connectionString: source.url,
     application_name: applicationName,
@@ -44,7 +44,6 @@ export async function connectTo(source: ConnectionSource, settings: ConnectionSe
     ...(source.ssl !== undefined && { ssl: source.ssl }),
   }
   return new OwnConnections({
-    Pool,
     client: source.client ?? (() => new Client(config)),
     location: locationOf(Client, config),
     poolSize,

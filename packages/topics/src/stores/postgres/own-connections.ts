@@ -1,4 +1,3 @@
-import type pg from 'pg'
 import { withTimeout } from '../../with-timeout.ts'
 import type { PoolUse } from '../inspection.ts'
 import type { Connections, Ear, Sender, Statement } from './connections.ts'
@@ -6,11 +5,11 @@ import { CommitError } from './database-errors.ts'
 import type { Row } from './row.ts'
 import { quoteIdentifier } from './schema-name.ts'
 import { type ClientFactory, Session, type SessionConfig } from './session.ts'
-import { applySettings } from './session-settings.ts'
+import { SessionPool } from './session-pool.ts'
+import { applySettings, hasSettings } from './session-settings.ts'
 import { BACKEND, watchFor } from './silence-watch.ts'
 
 export type OwnConnectionsOptions = {
-  readonly Pool: typeof pg.Pool
   readonly client: ClientFactory
   readonly location: string
   readonly poolSize: number
@@ -20,9 +19,6 @@ export type OwnConnectionsOptions = {
 
 type Limits = { readonly limitMs: number; readonly signal: AbortSignal }
 
-/** A session of the pool, to be released. */
-type PooledSession = Session & Pick<pg.PoolClient, 'release'>
-
 /** A pool of our own connections, and dedicated ones outside it. */
 export class OwnConnections implements Connections {
   readonly location: string
@@ -30,7 +26,7 @@ export class OwnConnections implements Connections {
   readonly isSingle = false
   keepsSessions = false
   onLost: () => void = () => {}
-  readonly #pool: pg.Pool
+  readonly #pool: SessionPool
   readonly #config: SessionConfig
   readonly #statementTimeoutMs: number
   /** Every connection, including those outside the pool and those being made. */
@@ -41,7 +37,7 @@ export class OwnConnections implements Connections {
    */
   #silentSince = Number.NEGATIVE_INFINITY
 
-  constructor({ Pool, client, location, poolSize, statementTimeoutMs, onIdleError }: OwnConnectionsOptions) {
+  constructor({ client, location, poolSize, statementTimeoutMs, onIdleError }: OwnConnectionsOptions) {
     this.location = location
     this.#statementTimeoutMs = statementTimeoutMs
     const config: SessionConfig = {
@@ -53,17 +49,8 @@ export class OwnConnections implements Connections {
       },
     }
     this.#config = config
-    const keep = (session: Session): Session => this.#keep(session)
-    const Client = class extends Session {
-      constructor() {
-        super(config)
-        keep(this)
-      }
-    }
-    const options = { max: poolSize, connectionTimeoutMillis: statementTimeoutMs, Client: Client as never }
-    this.#pool = new Pool(options)
-    // An idle connection that breaks is replaced when the next one is needed.
-    this.#pool.on('error', onIdleError)
+    const make = (): Session => this.#keep(new Session(config))
+    this.#pool = new SessionPool({ size: poolSize, waitMs: statementTimeoutMs, make, onIdleError })
   }
 
   query(statement: Statement, limitMs: number): Promise<Row[]> {
@@ -100,7 +87,7 @@ export class OwnConnections implements Connections {
       this.#watch(session, await session.query({ text: BACKEND, values: [] }))
       return await work(this.#sender(session))
     } finally {
-      session.release(true)
+      this.#pool.release(session, true)
     }
   }
 
@@ -131,14 +118,14 @@ export class OwnConnections implements Connections {
   }
 
   use(): PoolUse {
-    const { totalCount, idleCount, waitingCount } = this.#pool
-    return { size: this.#pool.options.max ?? totalCount, busy: totalCount - idleCount, waiting: waitingCount }
+    return this.#pool.use()
   }
 
   /** Cuts every connection that takes longer to close. */
   async close(withinMs: number): Promise<void> {
     const all = [...this.#sessions]
-    await withTimeout(Promise.all([this.#pool.end(), ...all.map(session => session.gone)]), withinMs)
+    this.#pool.close()
+    await withTimeout(Promise.all(all.map(session => session.gone)), withinMs)
     for (const session of all) session.destroy()
   }
 
@@ -171,37 +158,47 @@ export class OwnConnections implements Connections {
     return session
   }
 
-  async #lend<T>(work: (session: PooledSession) => Promise<T>, limitMs: number): Promise<T> {
-    const session = await this.#acquire(limitMs)
+  async #lend<T>(work: (session: Session) => Promise<T>, limitMs: number): Promise<T> {
+    const taken = this.#pool.acquire()
+    const isReady = taken instanceof Session && this.#isTrusted(taken) && this.#hasLimit(taken, limitMs)
+    const session = isReady ? taken : await this.#acquire(limitMs, taken)
     let isBroken = true
     try {
       const result = await work(session)
       isBroken = false
       return result
     } finally {
-      session.release(isBroken)
+      this.#pool.release(session, isBroken)
     }
   }
 
   /** A connection that can be trusted to answer, with our settings applied. */
-  async #acquire(limitMs: number): Promise<PooledSession> {
-    for (;;) {
-      const session = (await this.#pool.connect()) as unknown as PooledSession
-      if (session.answeredAt < this.#silentSince) {
-        // Idle since before another connection fell silent: most likely both use the same network path.
-        session.destroy()
-        session.release(true)
-        continue
-      }
-      session.limitMs = Math.max(limitMs, this.#statementTimeoutMs)
-      session.watch = undefined
-      try {
-        await applySettings(session, this.keepsSessions, this.#statementTimeoutMs)
-        return session
-      } catch (error) {
-        session.release(true)
-        throw error
-      }
+  async #acquire(limitMs: number, taken = this.#pool.acquire()): Promise<Session> {
+    let session = await taken
+    while (!this.#isTrusted(session)) {
+      session.destroy()
+      this.#pool.release(session, true)
+      session = await this.#pool.acquire()
     }
+    if (this.#hasLimit(session, limitMs)) return session
+    try {
+      await applySettings(session, this.keepsSessions, this.#statementTimeoutMs)
+      return session
+    } catch (error) {
+      this.#pool.release(session, true)
+      throw error
+    }
+  }
+
+  /** Not if it is idle since before another connection fell silent: most likely both use the same network path. */
+  #isTrusted({ answeredAt }: Session): boolean {
+    return answeredAt >= this.#silentSince
+  }
+
+  /** Begins another use of it. False if its settings are others. */
+  #hasLimit(session: Session, limitMs: number): boolean {
+    session.limitMs = Math.max(limitMs, this.#statementTimeoutMs)
+    session.watch = undefined
+    return hasSettings(session, this.keepsSessions, this.#statementTimeoutMs)
   }
 }

@@ -7,24 +7,29 @@ const LEFT_OPEN_MS = 60_000
 
 const ISOLATION = "set default_transaction_isolation = 'read committed'"
 
+/** Whether the connection has the settings that `applySettings` would apply. */
+export const hasSettings = (session: Session, keepsSessions: boolean, statementTimeoutMs: number): boolean =>
+  session.settings === settingsFor(session, keepsSessions, statementTimeoutMs)
+
 /**
  * The server's defaults may differ, but a claim is only correct if each of its statements sees what has committed.
- * Limits are set only if they stay with this connection; behind a pooler they would affect other programs. Does nothing
- * if the connection has them already.
+ * Limits are set only if they stay with this connection; behind a pooler they would affect other programs.
  */
 export async function applySettings(
   session: Session,
   keepsSessions: boolean,
   statementTimeoutMs: number,
 ): Promise<void> {
-  const settings = keepsSessions ? limitsOf(session.limitMs, statementTimeoutMs) : ISOLATION
-  if (session.settings === settings) return
+  const settings = settingsFor(session, keepsSessions, statementTimeoutMs)
   const answers = await session.several(settings)
   // A lower limit that an administrator set for the user or the database stays.
   if (keepsSessions && isLower(shownIn(answers), serverLimit(session.limitMs)))
     await session.exec('reset statement_timeout')
   session.settings = settings
 }
+
+const settingsFor = ({ limitMs }: Session, keepsSessions: boolean, statementTimeoutMs: number): string =>
+  keepsSessions ? limitsOf(limitMs, statementTimeoutMs) : ISOLATION
 
 /** `show` instead of pg_settings, which costs the server a millisecond for each connection of a starting program. */
 function limitsOf(limitMs: number, statementTimeoutMs: number): string {

@@ -2,8 +2,10 @@ import { EventEmitter } from 'node:events'
 import { reasonOf } from '../../errors/failure.ts'
 import { ConfigError } from '../../errors.ts'
 import { withTimeout } from '../../with-timeout.ts'
+import { AnswerDeadlines, type Deadline } from './answer-deadlines.ts'
 import type { Statement } from './connections.ts'
 import { NotConnectedError } from './database-errors.ts'
+import { type Prepared, PreparedQuery } from './prepared-query.ts'
 import type { Row } from './row.ts'
 import type { SilenceWatch } from './silence-watch.ts'
 
@@ -22,6 +24,7 @@ export type PgClient = {
 type Client = {
   connect(): Promise<unknown>
   query(config: { text: string; values?: unknown[]; name?: string; types?: typeof AS_TEXT }): Promise<unknown>
+  query(query: PreparedQuery): unknown
   on(event: 'error' | 'end' | 'notification', listener: (value: object) => void): unknown
   end(): Promise<unknown>
 }
@@ -42,7 +45,6 @@ export type SessionConfig = {
   readonly onSilence: (sentAt: number) => void
 }
 
-const LONGEST_TIMER_MS = 0x7fff_ffff
 /** How long a server has to close the connection cleanly. */
 const GOODBYE_MS = 1_000
 
@@ -62,7 +64,7 @@ export class SilenceError extends Error {
 /**
  * A client of the driver with a client-side deadline for every statement: if the network has forgotten the connection,
  * nothing else would ever end the wait. A connection that misses its deadline is destroyed, and everything waiting for
- * it fails. It acts as a client for the driver's pool, so that the client factory can be asynchronous.
+ * it fails.
  */
 export class Session extends EventEmitter {
   /** Timeout of the following statements. */
@@ -78,6 +80,9 @@ export class Session extends EventEmitter {
   #answeredAt = performance.now()
   #isGone = false
   #isConnected = false
+  readonly #deadlines = new AnswerDeadlines()
+  /** By name. */
+  readonly #prepared = new Map<string, Prepared>()
   readonly #end: () => void
   readonly #onSilence: (sentAt: number) => void
 
@@ -90,6 +95,7 @@ export class Session extends EventEmitter {
     this.gone = promise
     this.#end = () => {
       this.#isGone = true
+      this.#deadlines.clear()
       resolve()
     }
     // Without a listener a lost connection would end the process.
@@ -106,35 +112,28 @@ export class Session extends EventEmitter {
     return this.#isGone
   }
 
-  /** The driver's pool destroys the stream of a client that takes too long to connect. */
-  get connection(): { readonly stream: Pick<Stream, 'destroy'> } {
-    return { stream: { destroy: reason => this.destroy(reason) } }
-  }
-
-  /** Read by the driver's pool, which does not keep a client that is gone. */
-  get _queryable(): boolean {
-    return this.#isConnected && !this.#isGone
-  }
-
-  /** `connected`: the callback style of the driver's pool. */
-  connect(connected?: (error?: unknown) => void): Promise<void> {
-    const connecting = this.#connect()
-    if (connected === undefined) return connecting
-    return connecting.then(
-      () => connected(),
-      error => connected(error),
-    )
+  /** A failed attempt leaves nothing behind. */
+  async connect(): Promise<void> {
+    try {
+      await this.#timed(() => this.#connectClient())
+    } catch (error) {
+      this.destroy()
+      throw error
+    }
   }
 
   /** The rows, all values as text; for several statements those of the last. */
-  async query({ text, values, name }: Statement): Promise<Row[]> {
-    const config = { text, ...(values.length > 0 && { values: values as unknown[] }), ...(name && { name }) }
-    return (await this.#send(config)).at(-1) ?? []
+  query(statement: Statement): Promise<Row[]> {
+    const { text, values, name } = statement
+    const prepared = name === undefined ? undefined : this.#prepared.get(name)
+    return name !== undefined && prepared?.text === text
+      ? this.#repeat(name, prepared, values)
+      : this.#queryAnew(statement)
   }
 
   /** The rows of each of several statements without parameters. */
-  several(text: string): Promise<Row[][]> {
-    return this.#send({ text })
+  async several(text: string): Promise<Row[][]> {
+    return (await this.#send({ text })).map(({ rows }) => rows)
   }
 
   /** One or more statements without parameters. */
@@ -155,33 +154,6 @@ export class Session extends EventEmitter {
     // The driver's end() would leave a connect() in progress waiting for ever.
     if (this.#isConnected && !this.#isGone) await withTimeout(this.#connected().end(), GOODBYE_MS)
     this.destroy()
-  }
-
-  /** The way in which the driver's pool ends a client. */
-  end(ended?: () => void): Promise<void> {
-    const ending = this.#isGone ? Promise.resolve() : (this.#client?.end() ?? Promise.resolve())
-    return ending.then(
-      () => ended?.(),
-      () => ended?.(),
-    )
-  }
-
-  ref(): void {
-    this.#stream()?.ref?.()
-  }
-
-  unref(): void {
-    this.#stream()?.unref?.()
-  }
-
-  /** A failed attempt leaves nothing behind. */
-  async #connect(): Promise<void> {
-    try {
-      await this.#timed(() => this.#connectClient())
-    } catch (error) {
-      this.destroy()
-      throw error
-    }
   }
 
   async #connectClient(): Promise<void> {
@@ -220,31 +192,69 @@ export class Session extends EventEmitter {
     return client?.connection?.stream
   }
 
-  async #send(config: object & { text: string }): Promise<Row[][]> {
+  async #queryAnew({ text, values, name }: Statement): Promise<Row[]> {
+    const config = { text, ...(values.length > 0 && { values: values as unknown[] }), ...(name && { name }) }
+    const results = await this.#send(config)
+    if (name !== undefined) this.#remember(name, text, results)
+    return results.at(-1)?.rows ?? []
+  }
+
+  async #send(config: object & { text: string }): Promise<Result[]> {
     const result = await this.#timed(() => this.#connected().query({ ...config, types: AS_TEXT }))
-    return [result].flat().map(each => (each as { rows: Row[] }).rows)
+    return [result].flat() as Result[]
+  }
+
+  /** From now on the statement is sent without asking for its columns again. */
+  #remember(name: string, text: string, [result]: readonly Result[]): void {
+    const client = this.#client as { connection?: { parsedStatements?: Record<string, unknown> }; pipeline?: boolean }
+    // Not on a client that has prepared nothing, or of another kind.
+    if (result?.fields === undefined || client.connection?.parsedStatements?.[name] !== text || client.pipeline) return
+    this.#prepared.set(name, { text, columns: result.fields.map(field => field.name) })
+  }
+
+  #repeat(name: string, prepared: Prepared, values: readonly unknown[]): Promise<Row[]> {
+    return new Promise((resolve, reject) => {
+      const client = this.#connected()
+      const query = new PreparedQuery(name, prepared, values, (error, result) => {
+        this.#answered(wait)
+        if (error === null) resolve(result?.rows ?? [])
+        else reject(error)
+      })
+      const wait = this.#wait()
+      client.query(query)
+    })
   }
 
   async #timed<T>(send: () => Promise<T>): Promise<T> {
+    const wait = this.#wait()
+    try {
+      return await send()
+    } finally {
+      this.#answered(wait)
+    }
+  }
+
+  #wait(): Wait {
     const sentAt = performance.now()
-    const limitMs = Math.min(this.limitMs, LONGEST_TIMER_MS)
     const giveUp = (): void => {
       this.#onSilence(sentAt)
       this.destroy(new SilenceError(Math.round(performance.now() - sentAt)))
     }
-    const timer = setTimeout(giveUp, limitMs)
-    const unwatch = this.watch?.(giveUp)
-    try {
-      return await send()
-    } finally {
-      clearTimeout(timer)
-      unwatch?.()
-      if (!this.#isGone) this.#answeredAt = performance.now()
-    }
+    return { deadline: this.#deadlines.begin(sentAt, this.limitMs, giveUp), unwatch: this.watch?.(giveUp) }
+  }
+
+  #answered({ deadline, unwatch }: Wait): void {
+    this.#deadlines.end(deadline)
+    unwatch?.()
+    if (!this.#isGone) this.#answeredAt = performance.now()
   }
 }
 
-type Stream = { destroy(reason?: Error): void; ref?(): void; unref?(): void }
+type Wait = { readonly deadline: Deadline; readonly unwatch: (() => void) | undefined }
+
+type Result = { readonly rows: Row[]; readonly fields?: readonly { readonly name: string }[] }
+
+type Stream = { destroy(reason?: Error): void }
 
 const NEW_CLIENT = 'a function that returns a new pg Client each time, which is not connected yet'
 
