@@ -103,13 +103,11 @@ export class GroupCommit {
   }
 
   /** The publisher gets the error too; the caller's own mistakes are not reported elsewhere. */
-  async #told<T>({ name }: TopicRecord, publishing: Promise<T>): Promise<T> {
-    try {
-      return await publishing
-    } catch (error) {
+  #told<T>({ name }: TopicRecord, publishing: Promise<T>): Promise<T> {
+    return publishing.catch((error: unknown) => {
       if (isFault(error)) this.#instrumentation.emit('error', { topic: name, action: 'publish', error: toError(error) })
       throw error
-    }
+    })
   }
 
   #count(topic: TopicRecord, published: readonly PublishedMessage[]): void {
@@ -136,6 +134,10 @@ class TopicQueue {
   #waitingMessages = 0
   #running: Promise<void> | undefined
   #arrival: PromiseWithResolvers<void> | undefined
+  /** The latest transaction was of one publish, and no other came meanwhile. */
+  #isLone = false
+  /** The event loop has turned since the latest transaction began. */
+  #hasTurned = false
 
   constructor(storeBatch: StoreBatch, atOnce: number) {
     this.#storeBatch = storeBatch
@@ -160,11 +162,20 @@ class TopicQueue {
   }
 
   async #run(topic: TopicRecord): Promise<void> {
-    // A turn of the event loop, so that simultaneous publishes share a transaction.
-    await new Promise(resolve => setImmediate(resolve))
+    await this.#gather()
     if (this.#atOnce > 1) await this.#runSeveral(topic)
     while (this.#waiting.length > 0) await this.#flush(topic, this.#take())
     this.#running = undefined
+  }
+
+  /**
+   * A turn of the event loop, so that simultaneous publishes share a transaction. One caller that waits for each publish
+   * would wait for nothing: then only what is called before the next callback shares it. An engine in this process that
+   * answers without a turn must not keep others from theirs.
+   */
+  #gather(): Promise<void> {
+    const isShort = this.#isLone && this.#hasTurned
+    return new Promise(resolve => (isShort ? process.nextTick(resolve) : setImmediate(resolve)))
   }
 
   /** Until nothing is under way and nothing waits. */
@@ -201,7 +212,12 @@ class TopicQueue {
   async #flush(topic: TopicRecord, entries: readonly Entry[]): Promise<void> {
     try {
       const only = entries.length === 1 ? entries[0] : undefined
+      this.#hasTurned = false
+      setImmediate(() => {
+        this.#hasTurned = true
+      })
       const published = await this.#storeBatch(topic, only?.messages ?? entries.flatMap(entry => entry.messages))
+      this.#isLone = only !== undefined && this.#waiting.length === 0
       let from = 0
       for (const { messages, resolve } of entries) {
         resolve(published.slice(from, from + messages.length))
