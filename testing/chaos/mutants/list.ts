@@ -93,10 +93,9 @@ export const MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: `${POSTGRES}/publish.ts`,
-        from: '          throw unknownIfLost(error, this.#database.location)\n',
-        to: `          const lost = unknownIfLost(error, this.#database.location)
-          if (lost instanceof OutcomeUnknownError) return insert()
-          throw lost
+        from: '        const error = unknownIfLost(thrown, this.#database.location)\n',
+        to: `        const error = unknownIfLost(thrown, this.#database.location)
+        if (error instanceof OutcomeUnknownError) return await insert()
 `,
       },
     ],
@@ -111,8 +110,8 @@ export const MUTANTS: readonly Mutant[] = [
     edits: [
       {
         file: `${POSTGRES}/session.ts`,
-        from: 'const limitMs = Math.min(this.limitMs, LONGEST_TIMER_MS)',
-        to: 'const limitMs = LONGEST_TIMER_MS',
+        from: 'this.#deadlines.begin(sentAt, this.limitMs, giveUp)',
+        to: 'this.#deadlines.begin(sentAt, Number.POSITIVE_INFINITY, giveUp)',
       },
     ],
     caughtBy: ['stuck', 'lost'],

@@ -141,15 +141,14 @@ export class Publisher {
     return tx === undefined ? await topics.get(name) : await topics.getIn(tx, name)
   }
 
-  async #store(topic: TopicRecord, messages: readonly OutgoingMessage[], tx: unknown): Promise<PublishedMessage[]> {
-    try {
-      if (tx !== undefined) return await this.#groupCommit.publishIn(tx, topic, messages)
-      return await this.#groupCommit.publish(topic, messages)
-    } catch (error) {
+  #store(topic: TopicRecord, messages: readonly OutgoingMessage[], tx: unknown): Promise<PublishedMessage[]> {
+    const publishing =
+      tx === undefined ? this.#groupCommit.publish(topic, messages) : this.#groupCommit.publishIn(tx, topic, messages)
+    return publishing.catch((error: unknown) => {
       // Deleted by another process: the next publish looks it up again.
       if (error instanceof TopicNotFoundError) this.#runtime.topics.forget(topic.name)
       throw error
-    }
+    })
   }
 }
 

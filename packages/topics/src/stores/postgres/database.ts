@@ -20,7 +20,6 @@ export type DatabaseOptions = {
   readonly statementTimeoutMs: number
 }
 
-const ATTEMPTS = 5
 const CLOSE_MS = 5_000
 /** How long connections have to close cleanly. */
 const GOODBYE_MS = 1_000
@@ -93,7 +92,7 @@ export class Database implements Statements {
 
   /** Runs one statement in its own transaction, and retries if the server rolled it back. */
   query(text: string, values: unknown[] = [], name?: string, limitMs = this.statementTimeoutMs): Promise<Row[]> {
-    return again(() => this.#run(() => withoutOutcome(this.#connections.query({ text, values, name }, limitMs))))
+    return this.#run(() => this.#connections.query({ text, values, name }, limitMs), READS)
   }
 
   /**
@@ -107,12 +106,12 @@ export class Database implements Statements {
     work: (tx: Transaction) => Promise<T>,
     limitMs = this.statementTimeoutMs,
   ): Promise<T> {
-    return again(() => this.#run(() => this.#transact(expected, work, limitMs)))
+    return this.#run(() => this.#transact(expected, work, limitMs))
   }
 
   /** Like `transaction`, for work that only reads: there is no outcome that could be unknown. */
   read<T>(expected: Expected | null, work: (tx: Transaction) => Promise<T>): Promise<T> {
-    return again(() => this.#run(() => withoutOutcome(this.#transact(expected, work, this.statementTimeoutMs))))
+    return this.#run(() => this.#transact(expected, work, this.statementTimeoutMs), READS)
   }
 
   /** Like `transaction`, for maintenance and operator steps, whose statements may take long. */
@@ -131,7 +130,7 @@ export class Database implements Statements {
         const running = this.#connections.session?.(sender => work(this.#statementsOf(sender)), MAINTENANCE_TIMEOUT_MS)
         if (running === undefined) throw new Error('These connections are lent for transactions only')
         return await running
-      })
+      }, ONCE)
     })
   }
 
@@ -235,47 +234,39 @@ export class Database implements Statements {
     await Promise.allSettled(this.#running)
   }
 
-  async #run<T>(work: () => Promise<T>): Promise<T> {
-    if (this.#closing) throw new ClosedError('The store')
-    this.guard.assertThere()
-    const running = work()
-    this.#running.add(running)
-    try {
-      return await running
-    } catch (error) {
-      const explained = await this.explain(error)
-      const isLost = [DatabaseUnreachableError, OutcomeUnknownError].some(each => explained instanceof each)
-      if (isLost) this.#connections.onLost()
-      throw explained
-    } finally {
-      this.#running.delete(running)
+  /**
+   * Retries while the server rolls it back: because of another transaction, or because functions were missing that are
+   * restored by now. One function: each layer more would cost every publish.
+   */
+  async #run<T>(work: () => Promise<T>, { attempts, isReading }: Attempts = WRITES): Promise<T> {
+    for (let attempt = 1; ; attempt++) {
+      if (this.#closing) throw new ClosedError('The store')
+      this.guard.assertThere()
+      const running = work()
+      this.#running.add(running)
+      try {
+        return await running
+      } catch (error) {
+        const explained = await this.explain(isReading && error instanceof CommitError ? error.cause : error)
+        const isLost = [DatabaseUnreachableError, OutcomeUnknownError].some(each => explained instanceof each)
+        if (isLost) this.#connections.onLost()
+        if (!isUndone(explained) || attempt === attempts) throw explained
+      } finally {
+        this.#running.delete(running)
+      }
     }
   }
 }
 
-/** A lost COMMIT is an error like any other: nothing was to be stored, or the caller judges that. */
-async function withoutOutcome<T>(work: Promise<T>): Promise<T> {
-  try {
-    return await work
-  } catch (error) {
-    throw error instanceof CommitError ? error.cause : error
-  }
-}
+/** `isReading`: a lost COMMIT is an error like any other: nothing was to be stored, or the caller judges that. */
+type Attempts = { readonly attempts: number; readonly isReading: boolean }
 
-/**
- * Retries while the server rolls it back: because of another transaction, or because functions were missing that are
- * restored by now.
- */
-async function again<T>(work: () => Promise<T>): Promise<T> {
-  for (let attempt = 1; ; attempt++) {
-    try {
-      return await work()
-    } catch (error) {
-      const isUndone = error instanceof FunctionsRestoredError || (error instanceof Error && isTransient(error.cause))
-      if (!isUndone || attempt === ATTEMPTS) throw error
-    }
-  }
-}
+const WRITES: Attempts = { attempts: 5, isReading: false }
+const READS: Attempts = { ...WRITES, isReading: true }
+const ONCE: Attempts = { ...WRITES, attempts: 1 }
+
+const isUndone = (error: unknown): boolean =>
+  error instanceof FunctionsRestoredError || (error instanceof Error && isTransient(error.cause))
 
 /** The schema of this version's functions for a namespace. */
 export const functionsOf = (namespace: string): string => bundleSchemaName(schemaName(namespace), BUNDLE_HASH)

@@ -67,7 +67,17 @@ export class LogWriter {
     this.#partitions = partitions
   }
 
-  async publish(topic: TopicRecord, messages: readonly OutgoingMessage[], tx?: unknown): Promise<PublishedMessage[]> {
+  publish(topic: TopicRecord, messages: readonly OutgoingMessage[], tx?: unknown): Promise<PublishedMessage[]> {
+    // Nearly every publish: nothing can have been stored before.
+    const isNew = tx === undefined && messages.every(({ messageId }) => messageId === null)
+    return isNew ? this.#store(topic, messages, undefined) : this.#publishOnce(topic, messages, tx)
+  }
+
+  async #publishOnce(
+    topic: TopicRecord,
+    messages: readonly OutgoingMessage[],
+    tx: unknown,
+  ): Promise<PublishedMessage[]> {
     if (messages.length === 0) return []
     const caller = tx === undefined ? undefined : new CallerTransaction(tx, this.#database)
     const known = await this.#findDerived(topic, messages, caller)
@@ -93,16 +103,9 @@ export class LogWriter {
     }
   }
 
-  async #store(topic: TopicRecord, messages: readonly OutgoingMessage[], caller: Caller): Promise<PublishedMessage[]> {
-    if (messages.length === 0) return []
-    const published = await this.#send(topic, messages, caller)
-    const last = published.reduce((highest, { id }) => Math.max(highest, id), 0)
-    this.#partitions.makeAhead(topic, last)
-    return published
-  }
-
   /** A statement made for an outdated configuration stores nothing, and is made again. */
-  async #send(known: TopicRecord, messages: readonly OutgoingMessage[], caller: Caller): Promise<PublishedMessage[]> {
+  async #store(known: TopicRecord, messages: readonly OutgoingMessage[], caller: Caller): Promise<PublishedMessage[]> {
+    if (messages.length === 0) return []
     try {
       let topic = known
       for (let attempt = 1; ; attempt++) {
@@ -110,7 +113,10 @@ export class LogWriter {
           caller === undefined
             ? await this.#insert(topic, messages)
             : await this.#inTransaction(topic, messages, caller)
-        if (published !== null) return published
+        if (published !== null) {
+          this.#partitions.makeAhead(known, highestId(published))
+          return published
+        }
         const current = await this.#current(topic, caller)
         if (current.configVersion === topic.configVersion && current.config.blockPublishWithoutSubscription) {
           throw new NoSubscriptionsError(topic.name)
@@ -154,12 +160,11 @@ export class LogWriter {
     let insert = this.#prepare(topic, messages)
     for (let attempt = 1; ; attempt++) {
       try {
+        return await insert()
+      } catch (thrown) {
         // Unlike a caller's transaction, it is not rolled back with its connection; and unlike the look-ups around it, it
         // may have stored something.
-        return await insert().catch(error => {
-          throw unknownIfLost(error, this.#database.location)
-        })
-      } catch (error) {
+        const error = unknownIfLost(thrown, this.#database.location)
         const code = error instanceof Error ? codeOf(error.cause) : ''
         const latest = code === NO_TABLE ? await findTopic(this.#database, topic.name) : undefined
         // Its bitmaps were dropped while it waited for them: the topic is tracked by offset now.
@@ -195,10 +200,10 @@ export class LogWriter {
   #preparePlain(topic: TopicRecord, messages: readonly OutgoingMessage[]): () => Promise<PublishedMessage[] | null> {
     const statement = this.#plain(topic, messages.length)
     const valuesWith = plainValues(messages, formatFor(this.#database), statement.isForOne)
-    return async () => {
+    return () => {
       const salt = random52()
-      const rows = await this.#database.query(statement.text, valuesWith(salt), statement.name)
-      return decodePublished(rows, salt, messages.length)
+      const answer = this.#database.query(statement.text, valuesWith(salt), statement.name)
+      return answer.then(rows => decodePublished(rows, salt, messages.length))
     }
   }
 
@@ -323,6 +328,12 @@ export class LogWriter {
 /** Somebody holds the log's lock, perhaps an ANALYZE. The publish itself finds out whether there is a partition now. */
 function ignoreLocked(error: unknown): void {
   if (!(error instanceof DatabaseLockedError)) throw error
+}
+
+function highestId(published: readonly PublishedMessage[]): number {
+  let highest = 0
+  for (const { id } of published) if (id > highest) highest = id
+  return highest
 }
 
 function explain(error: unknown, topic: TopicRecord, location: string): TidemarkError {
