@@ -72,7 +72,7 @@ async function removePages(
   const key = topicKey(topic)
   for (const { id, droppedBelow: below } of groups) {
     if (below === null) continue
-    await ns.client.purge(ns.names.groupStream(key), ns.names.page(key, id, '*'), below)
+    await ns.client.streams.purge(ns.names.groupStream(key), ns.names.page(key, id, '*'), below)
     await steward.change<'purged'>({ topic, id }, { kind: 'purged', below }).catch(error => {
       if (!(error instanceof GroupGone)) throw error
     })
@@ -82,7 +82,7 @@ async function removePages(
 /** Whole entries below the first retained message. */
 async function purge(ns: Namespace, topic: TopicRecord, gone: number): Promise<void> {
   const key = topicKey(topic)
-  if (seqOf(gone) > 1) await ns.client.purge(ns.names.logStream(key), ns.names.entries(key), seqOf(gone))
+  if (seqOf(gone) > 1) await ns.client.streams.purge(ns.names.logStream(key), ns.names.entries(key), seqOf(gone))
 }
 
 export type Removable = { readonly count: number; readonly upTo: number; readonly more: boolean }

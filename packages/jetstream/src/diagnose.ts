@@ -1,9 +1,10 @@
 import { TidemarkError } from 'tidemark'
 import type { Diagnosis, Finding, StoreAddress } from 'tidemark/store'
 import { parseAddress } from './nats/address.ts'
-import { type AccountInfo, Client, type StreamInfo } from './nats/client.ts'
+import { Client } from './nats/client.ts'
 import { StreamGone } from './nats/errors.ts'
 import type { Names } from './nats/names.ts'
+import type { AccountInfo, StreamInfo } from './nats/stream-api.ts'
 import { changedSettings } from './stream-settings.ts'
 import { namespaceStreams } from './streams.ts'
 
@@ -29,12 +30,12 @@ export async function diagnose(address: StoreAddress, names: Names): Promise<Dia
   let client: Client | undefined
   try {
     client = await Client.connect(parseAddress(address), { timeoutMs: TIMEOUT_MS, name: 'tidemark doctor' })
-    const account = await client.account()
+    const account = await client.streams.account()
     const before = [
       found('ok', 'reachable', client.where),
-      versionFinding(client.serverVersion),
+      versionFinding(client.connection.serverVersion),
       storageFinding(account),
-      found('ok', 'max_payload', bytesText(client.maxPayload)),
+      found('ok', 'max_payload', bytesText(client.connection.maxPayload)),
       found(
         'ok',
         'sync_interval',
@@ -95,7 +96,7 @@ async function examine(client: Client, names: Names): Promise<Examined[] | null>
     const streams = await namespaceStreams(client, names)
     return await Promise.all(
       streams.map(async ({ settings, topic }) => {
-        const info = await client.info(settings.name).catch(error => {
+        const info = await client.streams.info(settings.name).catch(error => {
           if (error instanceof StreamGone) return null
           throw error
         })

@@ -94,8 +94,8 @@ export function jetStreamInspection(parts: Parts): Inspection {
     unsubscribedTopics,
     size: async () => {
       await ns.assertThere()
-      const streams = await ns.client.streamNames(ns.names.prefix())
-      const infos = await Promise.all(streams.map(stream => ns.client.info(stream)))
+      const streams = await ns.client.streams.names(ns.names.prefix())
+      const infos = await Promise.all(streams.map(stream => ns.client.streams.info(stream)))
       return { bytes: infos.reduce((sum, { state }) => sum + state.bytes, 0), reusableBytes: 0 }
     },
     clock: async () => null,
@@ -128,7 +128,7 @@ async function boundsOf(ns: Namespace, topic: TopicDocument): Promise<{ firstId:
 async function statsOf(ns: Namespace, { topic, groups }: Topic, withStorage: boolean): Promise<TopicStatsRecord> {
   const retained = await waitingAfter(ns, topic, topic.gone - 1)
   const { firstId, lastId } = await boundsOf(ns, topic)
-  const stream = withStorage ? await ns.client.info(ns.names.logStream(topicKey(topic))) : null
+  const stream = withStorage ? await ns.client.streams.info(ns.names.logStream(topicKey(topic))) : null
   return {
     topic: topic.name,
     config: recordOf(topic).config,
@@ -149,7 +149,7 @@ async function factsOf(ns: Namespace, { topic, groups }: Topic): Promise<TopicFa
   const held = await Promise.all(groups.filter(isLive).map(group => oldestHeld(ns, topic, group)))
   const times = held.filter(at => at !== undefined)
   // Unlike the last entry, it stays when everything was cleaned up.
-  const { state } = await ns.client.info(ns.names.logStream(topicKey(topic)))
+  const { state } = await ns.client.streams.info(ns.names.logStream(topicKey(topic)))
   return {
     topic: topic.name,
     createdAt: topic.createdAt,

@@ -30,7 +30,7 @@ export function jetStreamLeases(ns: Namespace, topics: TopicStore, steward: Stew
       const results: SettleResult[] = []
       for (const part of parts) results.push(await steward.change<'settle'>(ref, { kind: 'settle', settlement: part }))
       // Others may have them at once.
-      if (settlement.releases.length > 0) ns.client.tell(ns.names.hint(ref.topic.id), '')
+      if (settlement.releases.length > 0) ns.client.connection.tell(ns.names.hint(ref.topic.id), '')
       return merge(results)
     } catch (error) {
       if (error instanceof GroupGone) return unknownLease(settlement)

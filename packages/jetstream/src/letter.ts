@@ -1,5 +1,6 @@
 import type { DeadLetter, FailedAttempt, FailureRecord, RawMessage } from 'tidemark/store'
-import { Entry, encodeEntry, encodeRecord } from './entry.ts'
+import { Entry } from './entry.ts'
+import { encodeEntry, encodeRecord } from './entry-encoding.ts'
 
 type Meta = {
   readonly group: string

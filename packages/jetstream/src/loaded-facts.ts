@@ -41,7 +41,7 @@ export class LoadedFacts implements Facts {
     this.#of = group
     this.now = now
     this.revision = revision
-    this.maxBytes = ns.client.maxPayload - HEADER_BYTES
+    this.maxBytes = ns.client.connection.maxPayload - HEADER_BYTES
   }
 
   topic(): TopicDocument {
@@ -92,7 +92,7 @@ export class LoadedFacts implements Facts {
     if (this.#lastSeq !== undefined) return this.#lastSeq
     throw new Missing(async () => {
       const { client, names } = this.#ns
-      const { state } = await client.info(names.logStream(this.#of.key)).catch(gone)
+      const { state } = await client.streams.info(names.logStream(this.#of.key)).catch(gone)
       this.#lastSeq = state.last_seq
       this.#ns.reader(this.#of.ref.topic).knows(state.last_seq)
     })

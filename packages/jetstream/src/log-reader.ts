@@ -1,6 +1,7 @@
 import type { RawMessage } from 'tidemark/store'
 import { Entry, placeOf, seqOf } from './entry.ts'
-import { type Client, pause } from './nats/client.ts'
+import type { Client } from './nats/client.ts'
+import { pause } from './nats/connection.ts'
 
 /** Entries per request, and about as many bytes. */
 const MOST_ENTRIES = 256
@@ -187,9 +188,9 @@ export class LogReader {
     let bytes = 0
     for (const seq of seqs) {
       const entry = this.#find(seq)
-      bytes += entry?.bytes ?? 0
+      bytes += entry?.stored.length ?? 0
       if (entry === undefined || bytes > mostBytes || this.aged.length > 0) return undefined
-      packed.push([seq, entry.at, Buffer.from(entry.data).toString('base64')])
+      packed.push([seq, entry.at, Buffer.from(entry.stored).toString('base64')])
     }
     return packed
   }

@@ -25,7 +25,7 @@ export async function assertLog(
     throw error
   }
   const found = parsed<TopicDocument>(await client.last(names.groupStream(key), names.topic(key)).catch(isGone))
-  if (found === null || (await client.info(names.logStream(key)).catch(isGone)) !== null) return
+  if (found === null || (await client.streams.info(names.logStream(key)).catch(isGone)) !== null) return
   const { name } = found.value
   const named = await client.last(names.namespaceStream(), names.topicName(name))
   const isDeleted = parsed<{ uid: number; deleting?: boolean }>(named)?.value

@@ -3,8 +3,9 @@ import { DatabaseError, NamespaceGoneError } from 'tidemark'
 import { type Logger, NamespaceGuard, type TopicRecord } from 'tidemark/store'
 import { Clock } from './clock.ts'
 import { LogReader } from './log-reader.ts'
-import type { Client, Stored, Write } from './nats/client.ts'
+import type { Client } from './nats/client.ts'
 import { Conflict, StreamGone } from './nats/errors.ts'
+import type { Stored, Write } from './nats/messages.ts'
 import { Names, type TopicKey, topicKey } from './nats/names.ts'
 import { random52 } from './random.ts'
 import { restoreSettings, settingsOfNamespace } from './stream-settings.ts'
@@ -61,7 +62,7 @@ export class Namespace {
     const namespace = new Namespace(client, settings)
     const { names, replicas, logger } = namespace
     const stream = settingsOfNamespace(names, replicas)
-    await client.createStream(stream)
+    await client.streams.create(stream)
     await restoreSettings(client, logger, stream)
     const made: NamespaceDocument = {
       incarnation: random52(),
@@ -123,7 +124,7 @@ export class Namespace {
 /** The default of the servers. Documents and pages of retries take up to half of it. */
 const LEAST_PAYLOAD = 1024 * 1024
 
-function requireRoom({ maxPayload, where }: Client): void {
+function requireRoom({ where, connection: { maxPayload } }: Client): void {
   if (maxPayload >= LEAST_PAYLOAD) return
   const what = `The NATS server at ${where} takes messages of ${maxPayload} bytes; Tidemark needs ${LEAST_PAYLOAD}`
   throw new DatabaseError(`${what}. Raise max_payload in the configuration of every server`)

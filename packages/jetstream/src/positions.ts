@@ -1,6 +1,7 @@
 import { MessageNotFoundError, PositionGoneError } from 'tidemark'
 import { messageIdOf, parseMessageId, type StartPosition } from 'tidemark/store'
-import { type Entry, encodeEntry, endOf, idOf, placeOf, seqOf } from './entry.ts'
+import { type Entry, endOf, idOf, placeOf, seqOf } from './entry.ts'
+import { encodeEntry } from './entry-encoding.ts'
 import { markerHash, readMarker } from './markers.ts'
 import type { Namespace } from './namespace.ts'
 import { topicKey } from './nats/names.ts'

@@ -22,7 +22,8 @@ import { GroupGone, type GroupRef, LoadedFacts, PageMissing } from './loaded-fac
 import type { PackedEntry } from './log-reader.ts'
 import { assertLog } from './missing-stream.ts'
 import { type Namespace, parsed, type Revision, written } from './namespace.ts'
-import { MOST_WRITES, pause } from './nats/client.ts'
+import { MOST_WRITES } from './nats/client.ts'
+import { pause } from './nats/connection.ts'
 import { BatchDropped, Conflict, NoAnswer, StreamGone, unreachable } from './nats/errors.ts'
 import { type TopicKey, topicKey } from './nats/names.ts'
 import type { TopicDocument } from './topic-document.ts'
@@ -184,7 +185,7 @@ export class Steward {
 
   async #ask(queue: Queue, steward: string, op: Op): Promise<unknown> {
     const subject = this.#ns.names.steward(queue.key, queue.ref.id, steward)
-    const answer = (await this.#ns.client.ask(subject, op, ASK_MS)) as Answer
+    const answer = (await this.#ns.client.connection.ask(subject, op, ASK_MS)) as Answer
     if ('ok' in answer) {
       if (answer.entries !== undefined) this.#ns.reader(queue.ref.topic).unpack(answer.entries)
       return answer.ok
@@ -367,10 +368,10 @@ export class Steward {
   async #serve(queue: Queue): Promise<void> {
     if (queue.subscription !== null) return
     const { client, names, me } = this.#ns
-    queue.subscription = client.listen(names.steward(queue.key, queue.ref.id, me), message => {
+    queue.subscription = client.connection.listen(names.steward(queue.key, queue.ref.id, me), message => {
       void this.#answer(queue, message)
     })
-    await client.flush()
+    await client.connection.flush()
   }
 
   async #answer(queue: Queue, message: Msg): Promise<void> {

@@ -26,7 +26,7 @@ export type JetStreamSettings = {
 export async function openJetStream({ address, timeoutMs, ...settings }: JetStreamSettings): Promise<Store> {
   const client = await Client.connect(address, { timeoutMs, name: `tidemark ${settings.namespace}` })
   try {
-    await client.account()
+    await client.streams.account()
     return partsOf(await Namespace.open(client, settings)).store
   } catch (error) {
     await client.close()
@@ -65,21 +65,21 @@ export function partsOf(ns: Namespace): {
     jobs,
     inspection: jetStreamInspection({ ns, topics, jobs, letters, zombies: subscriptions.zombies }),
     watch: wake => {
-      client.listen(names.hint('*'), message => {
+      client.connection.listen(names.hint('*'), message => {
         const topicId = Number(message.subject.split('.').at(-1))
         if (message.string() === 'changed') topics.forget(topicId)
         wake(topicId)
       })
     },
-    hint: topicId => client.tell(names.hint(topicId), ''),
+    hint: topicId => client.connection.tell(names.hint(topicId), ''),
     onGone: tell => ns.guard.onGone(tell),
     dropNamespace: async () => {
       await ns.assertThere()
       // The namespace's own stream last: until then an interrupted drop can be repeated.
-      const streams = await client.streamNames(names.prefix())
+      const streams = await client.streams.names(names.prefix())
       const own = names.namespaceStream()
-      await Promise.all(streams.filter(stream => stream !== own).map(stream => client.deleteStream(stream)))
-      await client.deleteStream(own)
+      await Promise.all(streams.filter(stream => stream !== own).map(stream => client.streams.delete(stream)))
+      await client.streams.delete(own)
       await close()
     },
     close,

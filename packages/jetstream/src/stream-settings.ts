@@ -1,7 +1,8 @@
 import { DatabaseError, TidemarkError } from 'tidemark'
 import type { Logger } from 'tidemark/store'
-import type { Client, StreamInfo, StreamSettings } from './nats/client.ts'
+import type { Client } from './nats/client.ts'
 import { type Names, topicKey } from './nats/names.ts'
+import type { StreamInfo, StreamSettings } from './nats/stream-api.ts'
 
 /** Settings of the stream of the namespace. */
 export const settingsOfNamespace = (names: Names, replicas: number): StreamSettings => ({
@@ -61,12 +62,12 @@ const same = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.str
 
 /** Sets back what somebody has changed. Returns what that was. */
 export async function restoreSettings(client: Client, logger: Logger, settings: StreamSettings): Promise<string[]> {
-  const info = await client.info(settings.name)
+  const info = await client.streams.info(settings.name)
   const changed = changedSettings(info, settings)
   if (changed.length === 0) return []
   const what = `The settings of stream ${settings.name} at ${client.where} were changed: ${changed.join(', ')}`
   try {
-    await client.api(`STREAM.UPDATE.${settings.name}`, { ...info.config, ...needed(settings) })
+    await client.connection.api(`STREAM.UPDATE.${settings.name}`, { ...info.config, ...needed(settings) })
   } catch (error) {
     if (!(error instanceof TidemarkError)) throw error
     const advice = 'Messages may have been lost meanwhile. Set them back, or move the topic to a new stream'

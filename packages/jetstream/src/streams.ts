@@ -1,6 +1,7 @@
 import { parsed } from './namespace.ts'
-import type { Client, StreamSettings } from './nats/client.ts'
+import type { Client } from './nats/client.ts'
 import type { Names } from './nats/names.ts'
+import type { StreamSettings } from './nats/stream-api.ts'
 import { settingsOfNamespace, settingsOfTopic } from './stream-settings.ts'
 
 type NamedStream = { readonly settings: StreamSettings; readonly topic: string | null }

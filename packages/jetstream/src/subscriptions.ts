@@ -206,7 +206,7 @@ async function remove(
     })
     if (isDone) break
   }
-  await ns.client.purge(ns.names.groupStream(key), ns.names.page(key, subscription.id, '*'))
+  await ns.client.streams.purge(ns.names.groupStream(key), ns.names.page(key, subscription.id, '*'))
 }
 
 export async function findGroup(

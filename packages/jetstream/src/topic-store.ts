@@ -3,8 +3,9 @@ import { mergeTopicConfig, type TopicConfig, type TopicRecord } from 'tidemark/s
 import type { GroupDocument } from './group/document.ts'
 import { missingStream } from './missing-stream.ts'
 import { type Namespace, type NamespaceDocument, parsed, type Revision, written } from './namespace.ts'
-import { pause, type Write } from './nats/client.ts'
+import { pause } from './nats/connection.ts'
 import { Conflict, NoAnswer, StreamGone } from './nats/errors.ts'
+import type { Write } from './nats/messages.ts'
 import { topicKey } from './nats/names.ts'
 import { random52 } from './random.ts'
 import { restoreSettings, settingsOfTopic } from './stream-settings.ts'
@@ -143,7 +144,7 @@ export class TopicStore {
     }
     const streams = settingsOfTopic(names, topic, replicas)
     try {
-      for (const settings of streams) await client.createStream(settings)
+      for (const settings of streams) await client.streams.create(settings)
       await client.storeSurely([written(names.topic(topicKey(topic)), topic, 0)])
       await this.#giveName(topic)
     } catch (error) {
@@ -151,7 +152,7 @@ export class TopicStore {
       // Somebody may have dropped the namespace meanwhile. Its streams were deleted then, but not those made since.
       const why = isTaken ? null : await this.#ns.assertThere().catch((found: unknown) => found)
       if (isTaken || why instanceof NamespaceGoneError) {
-        await Promise.all(streams.map(({ name }) => client.deleteStream(name)))
+        await Promise.all(streams.map(({ name }) => client.streams.delete(name)))
       }
       // If the name is taken, another process was faster: its topic counts.
       if (!isTaken) throw why ?? error
@@ -202,8 +203,8 @@ export class TopicStore {
     const found = await this.#name(name)
     if (found === null || !found.value.deleting) return
     const key = topicKey(found.value)
-    await client.deleteStream(names.logStream(key))
-    await client.deleteStream(names.groupStream(key))
+    await client.streams.delete(names.logStream(key))
+    await client.streams.delete(names.groupStream(key))
     this.#ns.forgetReader(found.value)
     await client
       .storeSurely([{ subject: names.topicName(name), data: new Uint8Array(0), expected: found.seq }])

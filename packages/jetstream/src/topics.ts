@@ -54,7 +54,7 @@ export function jetStreamTopics(ns: Namespace, topics: TopicStore): Topics {
     },
     delete: async topic => {
       await topics.delete(topic)
-      ns.client.tell(ns.names.hint(topic.id), 'changed')
+      ns.client.connection.tell(ns.names.hint(topic.id), 'changed')
     },
   }
 }
@@ -75,7 +75,7 @@ async function reconfigure(
     const writes = Object.keys(topic.groups).map(id => tombstone(ns.names.group(key, Number(id))))
     return { topic: { ...changed, groups: {} }, writes, result: null }
   })
-  ns.client.tell(ns.names.hint(known.id), 'changed')
+  ns.client.connection.tell(ns.names.hint(known.id), 'changed')
 }
 
 /** Whether anything was ever published. */

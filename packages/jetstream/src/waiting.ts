@@ -54,7 +54,7 @@ async function entriesBetween(ns: Namespace, topic: TopicDocument, first: number
   if (last <= first) return 0
   const key = topicKey(topic)
   const subject = ns.names.entries(key)
-  const { state } = await ns.client.info(ns.names.logStream(key), { subjects_filter: subject })
+  const { state } = await ns.client.streams.info(ns.names.logStream(key), { subjects_filter: subject })
   const share = state.messages === 0 ? 1 : (state.subjects?.[subject] ?? 0) / state.messages
   return Math.round((last - first) * share)
 }

@@ -68,12 +68,12 @@ export function hooksOf(client: Client): Partial<ConformanceHooks> {
   const replaceTopic = async (topic: TopicDocument): Promise<void> => {
     const other = { ...topic, uid: 4_711 }
     const [old, key] = [topicKey(topic), topicKey(other)]
-    await client.createStream({ name: names.logStream(key), subjects: [names.inLog(key, '>')], replicas: 1 })
+    await client.streams.create({ name: names.logStream(key), subjects: [names.inLog(key, '>')], replicas: 1 })
     const groups = { name: names.groupStream(key), subjects: [names.inGroups(key, '>')], replicas: 1, last: true }
-    await client.createStream(groups)
+    await client.streams.create(groups)
     await client.store([written(names.topic(key), { ...other, groups: {} }, 0)])
     await edit<object>(names.namespaceStream(), names.topicName(topic.name), name => ({ ...name, uid: 4_711 }))
-    for (const name of [names.logStream(old), names.groupStream(old)]) await client.deleteStream(name)
+    for (const name of [names.logStream(old), names.groupStream(old)]) await client.streams.delete(name)
   }
   return {
     expireLeases: async ({ subscription, token } = {}) => {
@@ -136,7 +136,7 @@ export function hooksOf(client: Client): Partial<ConformanceHooks> {
       for (const topic of await topics()) {
         if (topic.name !== name) continue
         const key = topicKey(topic)
-        const { state } = await client.info(names.logStream(key))
+        const { state } = await client.streams.info(names.logStream(key))
         await edit<TopicDocument>(names.groupStream(key), names.topic(key), value => ({
           ...value,
           aged: [...(value.aged ?? []), [state.last_seq, ms] as const],
@@ -190,14 +190,15 @@ export function hooksOf(client: Client): Partial<ConformanceHooks> {
         for (const marker of await client.lasts(names.logStream(key), names.marker(key, '*'))) {
           const livesMs = Number.parseInt(marker.header('Nats-TTL'), 10) * 1_000
           // As the server removes what has lived for so long. A marker without a limit has no such header.
-          if (livesMs <= ms) await client.api(`STREAM.MSG.DELETE.${names.logStream(key)}`, { seq: marker.seq })
+          if (livesMs <= ms)
+            await client.connection.api(`STREAM.MSG.DELETE.${names.logStream(key)}`, { seq: marker.seq })
         }
       }
     },
     // A write that puts the same text in the same place is no change; nor is a look at the clock of the servers.
     contents: async () => {
       const found: string[] = []
-      for (const stream of await client.streamNames(names.prefix())) {
+      for (const stream of await client.streams.names(names.prefix())) {
         for (let seq = 1; ; ) {
           const next = await client.next(stream, '>', seq)
           if (next === null) break
@@ -213,9 +214,9 @@ export function hooksOf(client: Client): Partial<ConformanceHooks> {
       // Claims, settlements and heartbeats write the same document, so a test of the others can't begin.
       if (stored === undefined) throw new MissingHookError(`breakDown of a ${what}`)
       const limit = async (max_bytes: number): Promise<void> => {
-        for (const stream of await client.streamNames(names.prefix() + stored)) {
-          const { config } = await client.info(stream)
-          await client.api(`STREAM.UPDATE.${stream}`, { ...config, max_bytes })
+        for (const stream of await client.streams.names(names.prefix() + stored)) {
+          const { config } = await client.streams.info(stream)
+          await client.connection.api(`STREAM.UPDATE.${stream}`, { ...config, max_bytes })
         }
       }
       const mend = async (): Promise<void> => await limit(-1)

@@ -138,7 +138,7 @@ export const SHORT_LIVED = { semantics: 'pub-sub', leaseMs: 1_000, retentionMs: 
 
 /** Everything that is stored counts as an hour older. */
 export async function ageMessages({ topics, ns, client }: Parts, topic: TopicRecord): Promise<void> {
-  const { state } = await client.info(ns.names.logStream(topicKey(topic)))
+  const { state } = await client.streams.info(ns.names.logStream(topicKey(topic)))
   await topics.change(topic, async current => ({
     topic: { ...current, aged: [...(current.aged ?? []), [state.last_seq, 3_600_000] as const] },
     result: null,

@@ -47,7 +47,7 @@ export const jetStreamStore: ConformanceStore & { readonly isShared: boolean } =
     return testDatabase(own, {
       ...hooksOf(client),
       remove: async () => {
-        for (const name of await client.streamNames('')) await client.deleteStream(name)
+        for (const name of await client.streams.names('')) await client.streams.delete(name)
         await client.close()
         free.push(user)
       },

@@ -56,7 +56,7 @@ export const halfBatches: Fault = {
   about: 'JetStream: a client begins up to 60 atomic batches on a stream and completes none',
   async inject(scene, random) {
     const client = await clientOf(scene)
-    const names = (await client.streamNames('TM-default-')).filter(name => /-[LG]\d/.test(name))
+    const names = (await client.streams.names('TM-default-')).filter(name => /-[LG]\d/.test(name))
     const [, kind = '', topic] = /-([LG])(\d.*)$/.exec(random.pick(names)) ?? []
     const subject = `tm.default.${kind.toLowerCase()}.${topic}.half`
     await client.close()
@@ -98,7 +98,7 @@ async function leaderOf(scene: Scene, random: SeededRandom): Promise<Node> {
   const { nodes } = clusterOf(scene)
   const client = await clientOf(scene)
   try {
-    const { cluster } = await client.info(random.pick(await client.streamNames('TM-default-')))
+    const { cluster } = await client.streams.info(random.pick(await client.streams.names('TM-default-')))
     return nodes.find(({ name }) => name === cluster?.leader) ?? random.pick(nodes)
   } catch {
     return random.pick(nodes) // There is none at the moment.

@@ -1,4 +1,4 @@
-import type { Write } from '../nats/client.ts'
+import type { Write } from '../nats/messages.ts'
 import type { Names, TopicKey } from '../nats/names.ts'
 import type { TopicDocument } from '../topic-document.ts'
 import type { GroupDocument, PageSummary, Retry } from './document.ts'

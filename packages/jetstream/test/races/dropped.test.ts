@@ -15,20 +15,20 @@ describe('a namespace that is dropped while a topic is made', { skip: skipWithou
       const { open, name } = await namespace()
       await using parts = await open()
       await using other = await open()
-      const { client } = parts
-      const { createStream } = client
+      const { streams } = parts.client
+      const { create } = streams
       let isDropped = false
-      client.createStream = async function (this: typeof client, settings) {
-        if (moment === 'after') await createStream.call(this, settings)
+      streams.create = async function (this: typeof streams, settings) {
+        if (moment === 'after') await create.call(this, settings)
         if (!isDropped && /-G/.test(settings.name)) {
           isDropped = true
           await other.store.dropNamespace()
         }
-        if (moment === 'before') await createStream.call(this, settings)
+        if (moment === 'before') await create.call(this, settings)
       }
       await assert.rejects(parts.store.topics.configure('work', {}), NamespaceGoneError)
       assert.equal(isDropped, true)
-      assert.deepEqual(await client.streamNames(`TM-${name}-`), [])
+      assert.deepEqual(await streams.names(`TM-${name}-`), [])
     })
   }
 })

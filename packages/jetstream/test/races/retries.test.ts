@@ -53,7 +53,7 @@ describe('retries by the million', { skip: skipWithoutNats() }, () => {
     await parts.store.subscriptions.resetCursor(topic, group, 'now', EVERYTHING)
     assert.equal(countRetries(await read(parts, topic, group)), 0)
     await parts.store.log.cleanUp(topic, 100)
-    const { state } = await parts.client.info(parts.ns.names.groupStream(topicKey(topic)), {
+    const { state } = await parts.client.streams.info(parts.ns.names.groupStream(topicKey(topic)), {
       subjects_filter: parts.ns.names.page(topicKey(topic), group.id, '*'),
     })
     // Tombstones may be left; they disappear by themselves.

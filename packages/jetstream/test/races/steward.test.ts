@@ -132,9 +132,10 @@ describe('a steward', { skip: skipWithoutNats() }, () => {
     const first = await claim(parts, topic, group, { limit: 5 })
     assert.deepEqual(numbersOf(first), range(1, 5))
     // The other process asks this one, whose next answer is lost.
-    const { ask } = other.client
+    const { connection } = other.client
+    const { ask } = connection
     let lost = 0
-    other.client.ask = async function (this: typeof other.client, subject, body, timeoutMs) {
+    connection.ask = async function (this: typeof connection, subject, body, timeoutMs) {
       const answer = await ask.call(this, subject, body, timeoutMs)
       if (lost++ > 0) return answer
       // Nothing else than a timeout is what the asker would see.

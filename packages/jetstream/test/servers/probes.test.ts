@@ -32,7 +32,7 @@ describe('a NATS server', { skip: skipWithoutNats() }, () => {
     const writers = await clients(WRITERS)
     const [first] = writers
     assert.ok(first)
-    await first.createStream({ name: 'CAS', subjects: ['cas.>'], replicas: NODES, last: true })
+    await first.streams.create({ name: 'CAS', subjects: ['cas.>'], replicas: NODES, last: true })
     let { seq } = await first.store([{ subject: 'cas.k', data: text('0'), expected: 0 }])
     for (let round = 0; round < ROUNDS; round++) {
       const write = { subject: 'cas.k', data: text(String(round)), expected: seq }
@@ -48,7 +48,7 @@ describe('a NATS server', { skip: skipWithoutNats() }, () => {
     const writers = await clients(WRITERS)
     const [first] = writers
     assert.ok(first)
-    await first.createStream({ name: 'ATOMIC', subjects: ['atomic.>'], replicas: NODES, last: true })
+    await first.streams.create({ name: 'ATOMIC', subjects: ['atomic.>'], replicas: NODES, last: true })
     let { seq } = await first.store([{ subject: 'atomic.doc', data: text('0'), expected: 0 }])
     const sides = new Set<string>()
     for (let round = 0; round < ROUNDS; round++) {
@@ -67,7 +67,7 @@ describe('a NATS server', { skip: skipWithoutNats() }, () => {
       sides.add(`atomic.side.${round}.${winner}`)
       seq = answers[winner] ?? 0
     }
-    const { state } = await first.info('ATOMIC', { subjects_filter: 'atomic.side.>' })
+    const { state } = await first.streams.info('ATOMIC', { subjects_filter: 'atomic.side.>' })
     assert.deepEqual(new Set(Object.keys(state.subjects ?? {})), sides)
     await Promise.all(writers.map(each => each.close()))
   })

@@ -21,7 +21,7 @@ describe('a server that ignores atomic batches', { skip }, () => {
       return true
     })
     const client = await connected(old.url)
-    assert.deepEqual(await client.streamNames(''), [])
+    assert.deepEqual(await client.streams.names(''), [])
     await client.close()
   })
 
@@ -30,10 +30,10 @@ describe('a server that ignores atomic batches', { skip }, () => {
     const client = await connected(old.url)
     // As a newer server would have left it: the old one has dropped the setting.
     const config = { name: 'TM-n-M', subjects: ['tm.n.m.>'], num_replicas: 1, storage: 'file', allow_direct: true }
-    await client.api('STREAM.CREATE.TM-n-M', config)
+    await client.connection.api('STREAM.CREATE.TM-n-M', config)
     await client.store([{ subject: 'tm.n.m.ns', data: Buffer.from('{}') }])
     await assert.rejects(open(old.url, { namespace: 'n' }), DatabaseVersionError)
-    assert.equal((await client.info('TM-n-M')).state.messages, 1)
+    assert.equal((await client.streams.info('TM-n-M')).state.messages, 1)
     await client.close()
   })
 })

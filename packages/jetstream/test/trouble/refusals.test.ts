@@ -32,7 +32,7 @@ describe('trouble with NATS servers', { skip: skipWithoutNats() }, () => {
   })
 
   const streams = async (namespace: string): Promise<{ log: string; groups: string }> => {
-    const names = await client.streamNames(`TM-${namespace}-`)
+    const names = await client.streams.names(`TM-${namespace}-`)
     return { log: names.find(name => name.includes('-L')) ?? '', groups: names.find(name => name.includes('-G')) ?? '' }
   }
 
@@ -90,8 +90,8 @@ describe('trouble with NATS servers', { skip: skipWithoutNats() }, () => {
       await tm.publish('orders', { orderId: 1 })
     }
     const { log } = await streams('changed')
-    const { config } = await client.info(log)
-    await client.api(`STREAM.UPDATE.${log}`, { ...config, max_age: 3_600e9, discard: 'old' })
+    const { config } = await client.streams.info(log)
+    await client.connection.api(`STREAM.UPDATE.${log}`, { ...config, max_age: 3_600e9, discard: 'old' })
     const found = await diagnose(as('app'), { namespace: 'changed' })
     const wrong = found.filter(({ check, state }) => check === 'stream settings' && state === 'bad')
     assert.deepEqual(
@@ -100,10 +100,10 @@ describe('trouble with NATS servers', { skip: skipWithoutNats() }, () => {
     )
     const { problems, changes, mended } = await repair(as('app'), { namespace: 'changed' })
     assert.deepEqual([problems.length, changes.length, mended], [2, 2, true])
-    await client.api(`STREAM.UPDATE.${log}`, { ...config, max_age: 3_600e9 })
+    await client.connection.api(`STREAM.UPDATE.${log}`, { ...config, max_age: 3_600e9 })
     await using tm = await open(as('app'), options)
     await tm.configureTopic('orders', {})
-    const after = (await client.info(log)).config as { max_age?: number }
+    const after = (await client.streams.info(log)).config as { max_age?: number }
     assert.equal(after.max_age ?? 0, 0)
   })
 
@@ -115,7 +115,7 @@ describe('trouble with NATS servers', { skip: skipWithoutNats() }, () => {
     await using reader = tm.reader('orders', { from: 'beginning' })
     assert.ok(await reader.poll(2_000))
     const { log } = await streams('deleted')
-    await client.deleteStream(log)
+    await client.streams.delete(log)
     const missing = new RegExp(`Stream ${log} of topic 'orders' does not exist .* Restore it from a backup`)
     await assert.rejects(tm.publish('orders', { orderId: 2 }), missing)
     await using other = await open(as('app'), options)
