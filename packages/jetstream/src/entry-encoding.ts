@@ -63,7 +63,7 @@ export function encodeTexts(texts: readonly string[], salt: number, limit: numbe
   const { read } = encoder.encodeInto(all, entry.subarray(head))
   if (read !== all.length) return undefined
   writeHead(entry, { isPlain: true, count: texts.length, salt })
-  for (const [place, { length }] of texts.entries()) entry.writeUInt32LE(length, HEAD + 4 * place)
+  for (let place = 0; place < texts.length; place++) entry.writeUInt32LE(texts[place]?.length ?? 0, HEAD + 4 * place)
   return compressedEntry(entry) ?? entry
 }
 

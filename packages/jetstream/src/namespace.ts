@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { DatabaseError, NamespaceGoneError } from 'tidemark'
 import { type Logger, NamespaceGuard, type TopicRecord } from 'tidemark/store'
 import { Clock } from './clock.ts'
+import { Hints } from './hints.ts'
 import { LogReader } from './log-reader.ts'
 import type { Client } from './nats/client.ts'
 import { Conflict, StreamGone } from './nats/errors.ts'
@@ -35,6 +36,7 @@ export class Namespace {
   readonly names: Names
   readonly clock: Clock
   readonly guard = new NamespaceGuard()
+  readonly hints: Hints
   /** Of publishes. */
   readonly turns = new Turns()
   readonly replicas: number
@@ -50,6 +52,7 @@ export class Namespace {
     this.client = client
     this.names = new Names(namespace)
     this.clock = new Clock(client, this.names)
+    this.hints = new Hints(client.connection, this.names)
     this.replicas = replicas
     this.logger = logger
     this.location = `${client.where}, namespace '${namespace}'`

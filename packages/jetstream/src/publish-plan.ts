@@ -1,7 +1,7 @@
 /**
  * What one publish stores: entries of the log with its new messages, and a marker for each messageId that it was given.
  */
-import { PayloadTooLargeError } from 'tidemark'
+import { BatchTooLargeError, PayloadTooLargeError } from 'tidemark'
 import type { OutgoingMessage, PublishedMessage, TopicRecord } from 'tidemark/store'
 import { idOf, MOST_RECORDS } from './entry.ts'
 import {
@@ -24,6 +24,47 @@ const RESERVED_BYTES = 16 * 1024
 /** How long a marker of a batch is kept that may have to be sent again. */
 const NONCE_SECONDS = 600
 
+/** A batch that is ready to be sent. */
+export type Plan = {
+  /** Empty: every message was stored before. */
+  readonly writes: readonly Write[]
+  /** By the sequence of the last write. */
+  resultsOf(seq: number): PublishedMessage[]
+}
+
+type Attempt = {
+  readonly salt: number
+  readonly nonce: string
+  /** Number of batches of unknown outcome before it. */
+  readonly number: number
+}
+
+export async function planOf(
+  ns: Namespace,
+  topic: TopicRecord,
+  messages: readonly OutgoingMessage[],
+  attempt: Attempt,
+): Promise<Plan> {
+  const isNew = messages.every(({ messageId }) => messageId === null)
+  return isNew ? planOfNew(ns, topic, messages, attempt) : await planWithIds(ns, topic, messages, attempt)
+}
+
+function planOfNew(ns: Namespace, topic: TopicRecord, messages: readonly OutgoingMessage[], attempt: Attempt): Plan {
+  const entries = entriesOf(ns, topic, messages, attempt.salt)
+  return {
+    writes: writesOf(ns, topic, entries, [], attempt),
+    resultsOf: seq => {
+      const { salt } = attempt
+      const results: PublishedMessage[] = []
+      for (const [index, { count }] of entries.entries()) {
+        const first = idOf(seq - entries.length + 1 + index, 0)
+        for (let place = 0; place < count; place++) results.push({ id: first + place, salt, duplicate: false })
+      }
+      return results
+    },
+  }
+}
+
 /** Each message, with the id under which it was stored before. */
 type Planned = {
   readonly message: OutgoingMessage
@@ -32,19 +73,52 @@ type Planned = {
   readonly duplicateOf: number | Planned | null
   /** Sequence that its marker must have. */
   readonly expected: number
-  /** Its entry, counted from the end of the batch, and its place there. Set when the batch is put together. */
+  /** Its entry, counted from the end of the batch, and its place there: known when the entries are made. */
   fromEnd: number
   place: number
 }
 
-export type Plan = readonly Planned[]
+async function planWithIds(
+  ns: Namespace,
+  topic: TopicRecord,
+  messages: readonly OutgoingMessage[],
+  attempt: Attempt,
+): Promise<Plan> {
+  const all = await withEarlier(ns, topic, messages)
+  const fresh = all.filter(({ duplicateOf }) => duplicateOf === null)
+  const made = fresh.map(({ message }) => message)
+  const entries = entriesOf(ns, topic, made, attempt.salt)
+  let at = 0
+  for (const [index, { count }] of entries.entries()) {
+    for (const [place, each] of fresh.slice(at, at + count).entries()) {
+      each.fromEnd = entries.length - 1 - index
+      each.place = place
+    }
+    at += count
+  }
+  const marked = fresh.filter(({ hash }) => hash !== null)
+  return {
+    writes: writesOf(ns, topic, entries, marked, attempt),
+    resultsOf: seq => {
+      const idOfNew = ({ fromEnd, place }: Planned): number => idOf(seq - fromEnd, place)
+      return all.map(each => {
+        const { duplicateOf } = each
+        const id = typeof duplicateOf === 'number' ? duplicateOf : idOfNew(duplicateOf ?? each)
+        return { id, salt: attempt.salt, duplicate: duplicateOf !== null }
+      })
+    },
+  }
+}
 
-export async function planOf(ns: Namespace, topic: TopicRecord, messages: readonly OutgoingMessage[]): Promise<Plan> {
-  if (messages.every(({ messageId }) => messageId === null)) return messages.map(withoutId)
+/** Looks up what was stored before. */
+async function withEarlier(
+  ns: Namespace,
+  topic: TopicRecord,
+  messages: readonly OutgoingMessage[],
+): Promise<readonly Planned[]> {
   const first = new Map<string, Planned>()
   const window = topic.config.dedupeWindowMs
   const oldest = window === null ? 0 : ns.clock.now() - window
-  const plan: Planned[] = []
   const known = await Promise.all(
     messages.map(async ({ messageId }) => {
       if (messageId === null) return null
@@ -52,58 +126,34 @@ export async function planOf(ns: Namespace, topic: TopicRecord, messages: readon
       return { derived, marker: derived === undefined ? await readMarker(ns, topic, markerHash(messageId)) : null }
     }),
   )
-  for (const [place, message] of messages.entries()) {
+  const unknown = { hash: null, duplicateOf: null, expected: 0, fromEnd: 0, place: 0 }
+  return messages.map((message, place) => {
     const { messageId } = message
-    if (messageId === null) {
-      plan.push(withoutId(message))
-      continue
-    }
+    if (messageId === null) return { ...unknown, message }
     const { derived, marker } = known[place] ?? {}
     const remembered = marker != null && marker.at >= oldest ? marker.id : undefined
-    const earlier = first.get(messageId)
-    const duplicateOf = earlier ?? derived ?? remembered ?? null
+    const duplicateOf = first.get(messageId) ?? derived ?? remembered ?? null
     const hash = markerHash(messageId)
-    const each: Planned = { message, hash, duplicateOf, expected: marker?.seq ?? 0, fromEnd: 0, place: 0 }
+    const each: Planned = { ...unknown, message, hash, duplicateOf, expected: marker?.seq ?? 0 }
     if (duplicateOf === null) first.set(messageId, each)
-    plan.push(each)
-  }
-  return plan
+    return each
+  })
 }
 
-const withoutId = (message: OutgoingMessage): Planned => ({
-  message,
-  hash: null,
-  duplicateOf: null,
-  expected: 0,
-  fromEnd: 0,
-  place: 0,
-})
-
-type Sent = {
-  readonly salt: number
-  readonly nonce: string
-  /** Number of batches of unknown outcome before it. */
-  readonly number: number
-}
-
-export function toWrites(ns: Namespace, topic: TopicRecord, plan: Plan, { salt, nonce, number }: Sent): Write[] {
+function writesOf(
+  ns: Namespace,
+  topic: TopicRecord,
+  entries: readonly EntryPlan[],
+  marked: readonly Planned[],
+  { nonce, number }: Attempt,
+): Write[] {
   const key = topicKey(topic)
-  const fresh = plan.filter(({ duplicateOf }) => duplicateOf === null)
-  const limit = ns.client.connection.maxPayload - RESERVED_BYTES
-  const entries = entriesOf(topic, fresh, salt, limit)
-  for (const [index, { planned }] of entries.entries()) {
-    for (const [place, each] of planned.entries()) {
-      each.fromEnd = entries.length - 1 - index
-      each.place = place
-    }
-  }
-  const marked = fresh.filter(({ hash }) => hash !== null)
   const { dedupeWindowMs } = topic.config
   const ttl = dedupeWindowMs === null ? undefined : Math.max(1, Math.ceil(dedupeWindowMs / 1_000))
   // A batch of several messages has a marker of its own, which tells after a lost answer that it was stored.
   const hasNonce = entries.length + marked.length > 1
   const total = entries.length + marked.length + (hasNonce ? 1 : 0)
-  if (total > MOST_WRITES) throw tooMany(topic, plan.length)
+  if (total > MOST_WRITES) throw tooMany(topic, entries)
   const head: Write[] = hasNonce
     ? [marker(ns.names.marker(key, nonce), { distance: total - 1, place: number }, 0, NONCE_SECONDS)]
     : []
@@ -111,10 +161,10 @@ export function toWrites(ns: Namespace, topic: TopicRecord, plan: Plan, { salt, 
     const distance = total - 1 - each.fromEnd - (head.length + index)
     return marker(ns.names.marker(key, each.hash ?? ''), { distance, place: each.place }, each.expected, ttl)
   })
-  const bodies = entries.map(({ planned, data }) => ({
+  const bodies = entries.map(({ count, data }) => ({
     subject: ns.names.entries(key),
     data,
-    headers: { 'Tm-N': String(planned.length) },
+    headers: { 'Tm-N': String(count) },
   }))
   return [...head, ...markers, ...bodies]
 }
@@ -126,54 +176,45 @@ const marker = (
   ttl: number | undefined,
 ): Write => ({ subject, data: markerData(value), expected, ...(ttl !== undefined && { ttl }) })
 
-type EntryPlan = { readonly planned: Plan; readonly data: Buffer }
+type EntryPlan = { readonly count: number; readonly data: Buffer }
 
-/** As few entries as hold all messages within the server's limit. */
-function entriesOf(topic: TopicRecord, fresh: Plan, salt: number, limit: number): EntryPlan[] {
-  if (fresh.length === 0) return []
-  const isPlain = fresh.every(({ message }) => isPlainMessage(message))
-  const texts = isPlain ? fresh.map(({ message }) => message.payload as string) : undefined
-  const data = texts && encodeTexts(texts, salt, limit)
-  if (data !== undefined) return [{ planned: fresh, data }]
-  return split(topic, fresh, isPlain, limit).map(({ planned, records }) => ({
-    planned,
+/** As few entries as hold all messages, in their order, within the server's limit. */
+function entriesOf(ns: Namespace, topic: TopicRecord, messages: readonly OutgoingMessage[], salt: number): EntryPlan[] {
+  if (messages.length === 0) return []
+  const limit = ns.client.connection.maxPayload - RESERVED_BYTES
+  const isPlain = messages.every(isPlainMessage)
+  const data = isPlain ? encodeTexts(messages.map(textOf), salt, limit) : undefined
+  if (data !== undefined) return [{ count: messages.length, data }]
+  return split(topic, messages, isPlain, limit).map(records => ({
+    count: records.length,
     data: encodeEntry(records, isPlain, salt),
   }))
 }
 
-type Part = { readonly planned: Planned[]; readonly records: EncodedRecord[] }
+const textOf = ({ payload }: OutgoingMessage): string => payload as string
 
-function split(topic: TopicRecord, fresh: Plan, isPlain: boolean, limit: number): Part[] {
-  const parts: Part[] = []
+function split(
+  topic: TopicRecord,
+  messages: readonly OutgoingMessage[],
+  isPlain: boolean,
+  limit: number,
+): EncodedRecord[][] {
+  const parts: EncodedRecord[][] = []
   let bytes = 0
-  for (const each of fresh) {
-    const record = encodeRecord(each.message, isPlain)
+  for (const message of messages) {
+    const record = encodeRecord(message, isPlain)
     if (record.bytes + entryOverhead(1) > limit) throw tooLarge(topic, record.bytes, limit)
     const last = parts.at(-1)
     const next = bytes + record.bytes
-    if (
-      last !== undefined &&
-      last.records.length < MOST_RECORDS &&
-      next + entryOverhead(last.records.length + 1) <= limit
-    ) {
-      last.planned.push(each)
-      last.records.push(record)
+    if (last !== undefined && last.length < MOST_RECORDS && next + entryOverhead(last.length + 1) <= limit) {
+      last.push(record)
       bytes = next
     } else {
-      parts.push({ planned: [each], records: [record] })
+      parts.push([record])
       bytes = record.bytes
     }
   }
   return parts
-}
-
-export function resultsOf(plan: Plan, seq: number, salt: number): PublishedMessage[] {
-  const idOfNew = ({ fromEnd, place }: Planned): number => idOf(seq - fromEnd, place)
-  return plan.map(each => {
-    const { duplicateOf } = each
-    if (duplicateOf === null) return { id: idOfNew(each), salt, duplicate: false }
-    return { id: typeof duplicateOf === 'number' ? duplicateOf : idOfNew(duplicateOf), salt, duplicate: true }
-  })
 }
 
 function tooLarge(topic: TopicRecord, bytes: number, limit: number): PayloadTooLargeError {
@@ -182,5 +223,10 @@ function tooLarge(topic: TopicRecord, bytes: number, limit: number): PayloadTooL
   return error
 }
 
-const tooMany = (topic: TopicRecord, messages: number): Error =>
-  new PayloadTooLargeError(topic.name, messages, MOST_WRITES)
+function tooMany(topic: TopicRecord, entries: readonly EntryPlan[]): BatchTooLargeError {
+  const messages = entries.reduce((sum, { count }) => sum + count, 0)
+  const error = new BatchTooLargeError(topic.name, messages, MOST_WRITES)
+  const why = `needs more than the ${MOST_WRITES} writes of an atomic batch of NATS: one for each messageId`
+  error.message = `The batch of ${messages} messages for topic '${topic.name}' ${why}. Publish it in several batches`
+  return error
+}

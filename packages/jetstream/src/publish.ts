@@ -14,12 +14,13 @@ import type { Namespace } from './namespace.ts'
 import { pause } from './nats/connection.ts'
 import { BatchDropped, Conflict, NoAnswer, StreamGone, unreachable } from './nats/errors.ts'
 import { topicKey } from './nats/names.ts'
-import { type Plan, planOf, resultsOf, toWrites } from './publish-plan.ts'
+import { type Plan, planOf } from './publish-plan.ts'
 import { random52 } from './random.ts'
 import type { TopicStore } from './topic-store.ts'
 import type { Turn } from './turns.ts'
 
 const GIVE_UP_MS = 30_000
+
 /** Stores the messages in one atomic batch. What is sent again after a lost answer is stored once. */
 export async function publish(
   ns: Namespace,
@@ -29,10 +30,15 @@ export async function publish(
 ): Promise<PublishedMessage[]> {
   ns.guard.assertThere()
   const turn = ns.turns.take(topicKey(topic))
+  ns.hints.publishing(topic.id)
+  let isStored = false
   try {
-    return await publishInTurn(ns, topics, topic, messages, turn)
+    const published = await publishInTurn(ns, topics, topic, messages, turn)
+    isStored = true
+    return published
   } finally {
     turn.pass()
+    ns.hints.published(topic.id, isStored)
   }
 }
 
@@ -53,18 +59,17 @@ async function publishInTurn(
     let sent: Plan | null = null
     try {
       const stored = unknown.length === 0 ? null : await storedOf(ns, topic, nonce, unknown)
-      if (stored !== null) return resultsOf(stored.plan, stored.seq, salt)
-      const plan = await planOf(ns, topic, messages)
-      const writes = toWrites(ns, topic, plan, { salt, nonce, number: unknown.length })
-      if (writes.length === 0) return resultsOf(plan, 0, salt)
+      if (stored !== null) return stored
+      const plan = await planOf(ns, topic, messages, { salt, nonce, number: unknown.length })
+      const { writes } = plan
+      if (writes.length === 0) return plan.resultsOf(0)
       await turn.come
       sent = plan
       const storing = ns.client.store(writes, writes.length === 1 ? nonce : undefined)
       turn.pass()
       const { seq } = await storing
       ns.reader(topic).published(seq)
-      ns.client.connection.tell(ns.names.hint(topic.id), '')
-      return resultsOf(plan, seq, salt)
+      return plan.resultsOf(seq)
     } catch (error) {
       // Another publisher has stored one of the ids first, or this batch was stored when its answer was lost.
       if (error instanceof Conflict) continue
@@ -82,19 +87,18 @@ async function publishInTurn(
   }
 }
 
-/** The batch that was stored although its answer was lost, if one was. */
+/** Of the batch that was stored although its answer was lost, if one was. */
 async function storedOf(
   ns: Namespace,
   topic: TopicRecord,
   nonce: string,
   unknown: readonly Plan[],
-): Promise<{ readonly plan: Plan; readonly seq: number } | null> {
+): Promise<PublishedMessage[] | null> {
   const own = await readMarker(ns, topic, nonce)
-  if (own === null) return null
-  const plan = unknown[placeOf(own.id)]
-  if (plan === undefined) return null
+  const plan = own === null ? undefined : unknown[placeOf(own.id)]
+  if (own === null || plan === undefined) return null
   ns.reader(topic).published(seqOf(own.id))
-  return { plan, seq: seqOf(own.id) }
+  return plan.resultsOf(seqOf(own.id))
 }
 
 /** Nothing was stored if the server has refused every batch. */

@@ -71,7 +71,7 @@ export function partsOf(ns: Namespace): {
         wake(topicId)
       })
     },
-    hint: topicId => client.connection.tell(names.hint(topicId), ''),
+    hint: topicId => ns.hints.tell(topicId),
     onGone: tell => ns.guard.onGone(tell),
     dropNamespace: async () => {
       await ns.assertThere()

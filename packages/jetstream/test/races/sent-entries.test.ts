@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
 import { describe, it } from 'node:test'
 import { skipWithoutNats } from '../../../../testing/nats-binary.ts'
 import { claim, numbersOf, publishNumbers, range, servers, settle } from '../parts.ts'
@@ -13,7 +14,7 @@ describe('a claim of another process than the steward', { skip: skipWithoutNats(
     const topic = await steward.store.topics.configure('work', { semantics: 'pub-sub' })
     const group = await steward.store.subscriptions.subscribe(topic, 'g', 'beginning')
     await publishNumbers(steward, topic, 1, 100)
-    const large = range(101, 103).map(n => ({ n, text: 'x'.repeat(60_000) }))
+    const large = range(101, 103).map(n => ({ n, text: randomBytes(45_000).toString('base64') }))
     const text = (payload: unknown) => ({
       key: null,
       type: null,

@@ -18,6 +18,7 @@ describe('what NATS JetStream does not have', { skip: skipWithoutNats() }, () =>
     tm = await open(cluster.url, { logger: silent })
     await tm.configureTopic('empty', PLAIN)
     await tm.configureTopic('used', PLAIN)
+    await tm.configureTopic('ids', PLAIN)
     await tm
       .consumerGroup('used', 'g')
       .addConsumer('c', () => undefined)
@@ -53,6 +54,22 @@ describe('what NATS JetStream does not have', { skip: skipWithoutNats() }, () =>
       tm.admin.startBackfill('used', 'g', { from: 'beginning' }),
       /needs no backfill: resetGroup\('used', 'g', …\) places it/,
     )
+  })
+
+  it('is a batch of more messageIds than one atomic batch holds', async () => {
+    const batch = (count: number, prefix: string) =>
+      Array.from({ length: count }, (_, n) => ({ payload: n, messageId: `${prefix}-${n}` }))
+    await refused(
+      tm.publishMessages('ids', batch(999, 'a')),
+      /999 messages for topic 'ids'.* Publish it in several batches/,
+    )
+    assert.equal((await tm.admin.describeTopic('ids')).messagesPublished, 0)
+    // Whoever publishes one by one is no such batch, although the publishes that wait together are stored together.
+    const single = batch(1_000, 'b').map(({ payload, messageId }) => tm.publish('ids', payload, { messageId }))
+    const refs = await Promise.all(single)
+    assert.equal(new Set(refs.map(({ id }) => id)).size, 1_000)
+    // In two halves: the ids of a batch have one entry.
+    assert.equal(new Set(refs.map(({ id }) => Math.floor(id / 1_024))).size, 2)
   })
 
   it('is a part in transactions', async () => {

@@ -1,5 +1,6 @@
 /** What is wrong with servers, addresses and streams is said in one error, with what to do. */
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
 import { after, before, describe, it } from 'node:test'
 import { DatabaseError, DatabaseFullError, DatabaseUnreachableError, diagnose, migrate, open, repair } from 'tidemark'
 import { findFreePort } from '../../../../testing/free-port.ts'
@@ -68,7 +69,7 @@ describe('trouble with NATS servers', { skip: skipWithoutNats() }, () => {
   it('says that the account is full, and stores again when there is room', async () => {
     await using tm = await open(as('small'), quick)
     await tm.configureTopic('files', { maxMessageBytes: 200_000 })
-    const large = { text: 'x'.repeat(90_000) }
+    const large = { text: randomBytes(75_000).toString('base64') }
     await assert.rejects(
       async () => {
         for (let n = 0; n < 8; n++) await tm.publish('files', large)

@@ -76,7 +76,7 @@ export class BatchTooLargeError extends TidemarkError {
   readonly topic: string
   /** Number of messages. */
   readonly messages: number
-  /** Limit in bytes. */
+  /** Limit in bytes; of messages with `messageId`s on NATS, in writes. */
   readonly limit: number
 
   constructor(topic: string, messages: number, limit: number) {

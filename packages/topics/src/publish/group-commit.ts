@@ -1,5 +1,6 @@
 import { toError } from '../errors/failure.ts'
 import {
+  BatchTooLargeError,
   DatabaseLockedError,
   DatabaseTimeoutError,
   DatabaseUnreachableError,
@@ -126,6 +127,11 @@ const isForAll = (error: unknown): boolean =>
     each => error instanceof each,
   )
 
+function halves<T>(all: readonly T[]): (readonly T[])[] {
+  const middle = Math.ceil(all.length / 2)
+  return [all.slice(0, middle), all.slice(middle)]
+}
+
 class TopicQueue {
   readonly #storeBatch: StoreBatch
   readonly #pending: PendingPublishes
@@ -231,6 +237,10 @@ class TopicQueue {
   /** A refused transaction stored nothing, so each caller is tried alone and gets its own answer. */
   async #fail(topic: TopicRecord, entries: readonly Entry[], error: unknown): Promise<void> {
     if (error instanceof MessageIdPendingError) return await this.#part(topic, entries)
+    if (entries.length > 1 && error instanceof BatchTooLargeError) {
+      for (const half of halves(entries)) await this.#flush(topic, half)
+      return
+    }
     if (entries.length > 1 && !isForAll(error)) {
       for (const entry of entries) await this.#flush(topic, [entry])
       return
@@ -242,8 +252,7 @@ class TopicQueue {
   async #part(topic: TopicRecord, entries: readonly Entry[]): Promise<void> {
     const [only] = entries
     if (entries.length === 1 && only !== undefined) return this.#pending.add(topic, only)
-    const middle = Math.ceil(entries.length / 2)
-    for (const half of [entries.slice(0, middle), entries.slice(middle)]) {
+    for (const half of halves(entries)) {
       for (const entry of half) if (this.#pending.has(entry)) this.#pending.add(topic, entry)
       const others = half.filter(entry => !this.#pending.holds(entry))
       if (others.length > 0) await this.#flush(topic, others)

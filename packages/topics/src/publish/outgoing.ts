@@ -57,11 +57,16 @@ export function toBatch<T>(
 ): readonly OutgoingMessage[] {
   const batch: OutgoingMessage[] = []
   let bytes = 0
+  let isExact = false
   for (const each of given) {
     const message = encode(each)
-    bytes += MESSAGE_BYTES + bytesOf(message)
-    if (bytes > MOST_BATCH_BYTES) throw new BatchTooLargeError(topic, given.length, MOST_BATCH_BYTES)
     batch.push(message)
+    bytes += isExact ? bytesOf(message) : mostBytesOf(message)
+    if (bytes <= MOST_BATCH_BYTES) continue
+    // Texts are measured only if it may matter.
+    if (!isExact) bytes = batch.reduce((sum, one) => sum + bytesOf(one), 0)
+    isExact = true
+    if (bytes > MOST_BATCH_BYTES) throw new BatchTooLargeError(topic, given.length, MOST_BATCH_BYTES)
   }
   return batch
 }
@@ -71,11 +76,9 @@ export const isPlain = ({ key, type, headers, messageId }: OutgoingMessage): boo
   key === null && type === null && headers === null && messageId === null
 
 export function checkSize(topic: TopicRecord, message: OutgoingMessage): void {
-  const { payload, key, headers } = message
   const limit = topic.config.maxMessageBytes
-  // A UTF-16 unit takes at most three bytes, so few messages have to be measured.
-  if ((payload.length + (key?.length ?? 0) + (headers?.length ?? 0)) * 3 <= limit) return
-  const bytes = bytesOf(message)
+  if (mostBytesOf(message) <= limit) return
+  const bytes = bytesOf(message) - MESSAGE_BYTES
   if (bytes > limit) throw new PayloadTooLargeError(topic.name, bytes, limit)
 }
 
@@ -125,7 +128,11 @@ const notHeaders = (): PayloadError =>
   new PayloadError("Headers must be an object of texts, such as { 'trace-id': '42' }")
 
 const bytesOf = ({ payload, key, headers }: OutgoingMessage): number =>
-  byteLength(payload) + byteLength(key ?? '') + byteLength(headers ?? '')
+  MESSAGE_BYTES + byteLength(payload) + byteLength(key ?? '') + byteLength(headers ?? '')
+
+/** A UTF-16 unit takes at most three bytes, so few messages have to be measured. */
+const mostBytesOf = ({ payload, key, headers }: OutgoingMessage): number =>
+  MESSAGE_BYTES + 3 * (payload.length + (key?.length ?? 0) + (headers?.length ?? 0))
 
 const byteLength = (value: string | Uint8Array): number =>
   typeof value === 'string' ? Buffer.byteLength(value) : value.byteLength
