@@ -1,6 +1,6 @@
 import { DatabaseError } from 'tidemark'
 import type { RawMessage } from 'tidemark/store'
-import { type Entry, seqOf } from './entry.ts'
+import { type Entry, placeOf, seqOf } from './entry.ts'
 import { nextSeq, type Retry } from './group/document.ts'
 import { type Facts, Missing } from './group/facts.ts'
 import { decodePage } from './group/pages.ts'
@@ -59,7 +59,8 @@ export class LoadedFacts implements Facts {
   entriesAfter(id: number, messages: number, upTo?: number): readonly Entry[] {
     const reader = this.#ns.reader(this.#of.ref.topic)
     const seq = nextSeq(id)
-    const wanted = messages + (id % 1024) + 1
+    // The first entry may have messages up to the id, too.
+    const wanted = messages + (seq === seqOf(id) ? placeOf(id) + 1 : 0)
     const until = upTo === undefined ? undefined : Math.min(seqOf(upTo), this.lastSeq())
     const known = `${seq}/${wanted}/${until}`
     const found = this.#entries.get(known) ?? reader.peek(seq, wanted)

@@ -28,6 +28,10 @@ export class LogReader {
   #window: Entry[] = []
   #from = 0
   #bytes = 0
+  /** What is read before anybody asks for it. */
+  #ahead: Promise<unknown> | undefined
+  /** The last page that was read was a full one. */
+  #isMore = false
   /** Of an entry, by those that were read. */
   #mean: { bytes: number; count: number } | undefined
   #known = 0
@@ -85,6 +89,10 @@ export class LogReader {
     let count = 0
     for (let lag = 0; count < messages; ) {
       const cached = this.#cachedFrom(next)
+      if (cached.length === 0 && this.#ahead !== undefined) {
+        await this.#ahead
+        continue
+      }
       const page = cached.length > 0 ? cached : await this.#fetch(next, messages - count)
       for (const entry of page) {
         if (count >= messages) break
@@ -106,6 +114,28 @@ export class LogReader {
       next = entry.seq + 1
     }
     return found
+  }
+
+  /**
+   * Reads on where the window ends, if it has less than so many messages from this sequence on and there may be more:
+   * whoever claims them next need not wait for them.
+   */
+  readAhead(seq: number, messages: number): void {
+    const end = this.#window.at(-1)?.seq
+    if (end === undefined || !this.#isMore || this.#ahead !== undefined || seq < this.#from) return
+    const left = this.#cachedFrom(seq)
+    if (left.reduce((sum, { count }) => sum + count, 0) >= messages) return
+    // Not at the expense of what is still to be claimed.
+    if (left.reduce((sum, { bytes }) => sum + bytes, MOST_BYTES) > this.#maxBytes) return
+    const read = async (): Promise<void> => {
+      const page = await this.#page(end + 1, messages)
+      if (this.#window.at(-1)?.seq === end) this.#keep(end + 1, page)
+    }
+    this.#ahead = read()
+      .catch(() => undefined) // Whoever needs it reads it again.
+      .finally(() => {
+        this.#ahead = undefined
+      })
   }
 
   /**
@@ -229,13 +259,20 @@ export class LogReader {
   }
 
   async #fetch(seq: number, messages: number): Promise<Entry[]> {
+    const page = await this.#page(seq, messages)
+    if (page.length > 0) this.#keep(seq, page)
+    return page
+  }
+
+  async #page(seq: number, messages: number): Promise<Entry[]> {
     const goesOn = seq === (this.#window.at(-1)?.seq ?? Number.NaN) + 1
     const { bytes, count } = this.#mean ?? { bytes: 1, count: 1 }
     const entries = (messages / count + 1) * (goesOn ? AHEAD : 1)
     // Of a log that was never read, nobody knows whether an entry has one message or a thousand.
     const most = this.#mean === undefined ? FIRST_ENTRIES : Math.min(MOST_ENTRIES, MOST_BYTES / bytes)
-    const page = await this.#request({ seq }, Math.max(1, Math.ceil(Math.min(entries, most))))
-    if (page.length > 0) this.#keep(seq, page)
+    const wanted = Math.max(1, Math.ceil(Math.min(entries, most)))
+    const page = await this.#request({ seq }, wanted)
+    this.#isMore = page.length === wanted
     return page
   }
 

@@ -8,31 +8,28 @@
  *     change(op) ──no steward, or this process──▶ queue ──up to 64──▶ apply to a copy ──▶ [pages, letters, document @ revision]
  *         └──another process──▶ request ──nobody there, or silent while the document stands still──▶ take over
  */
-import { randomBytes } from 'node:crypto'
 import { errors, type Msg, type Subscription } from '@nats-io/transport-node'
 import { ClosedError } from 'tidemark'
+import { ClaimTurns } from './claim-turns.ts'
+import { commit, type Stewardship } from './commits.ts'
 import { seqOf } from './entry.ts'
-import { apply, lettersOf, type Op, type Results } from './group/apply.ts'
-import { Draft } from './group/change.ts'
-import type { ClaimOp } from './group/claim.ts'
-import type { GroupDocument } from './group/document.ts'
-import { Missing } from './group/facts.ts'
+import type { Op, Results } from './group/apply.ts'
+import { type GroupDocument, nextSeq } from './group/document.ts'
 import { idsOf } from './group/segments.ts'
-import { GroupGone, type GroupRef, LoadedFacts, PageMissing } from './loaded-facts.ts'
+import { KnownGroup } from './known-group.ts'
+import { GroupGone, type GroupRef } from './loaded-facts.ts'
 import type { PackedEntry } from './log-reader.ts'
 import { assertLog } from './missing-stream.ts'
-import { type Namespace, parsed, type Revision, written } from './namespace.ts'
-import { MOST_WRITES } from './nats/client.ts'
+import type { Namespace, Revision } from './namespace.ts'
 import { pause } from './nats/connection.ts'
-import { BatchDropped, Conflict, NoAnswer, StreamGone, unreachable } from './nats/errors.ts'
-import { type TopicKey, topicKey } from './nats/names.ts'
-import type { TopicDocument } from './topic-document.ts'
+import { unreachable } from './nats/errors.ts'
+import { topicKey } from './nats/names.ts'
 
 const MOST_OPS = 64
+/** While a group works through a backlog, what so many of its claims will take is read before they come. */
+const AHEAD = 4
 /** A claim of the steward's own process waits this long for those of competitors that were woken by the same message. */
 const TURN_MS = 4
-/** Others compete if one of them has claimed this lately. */
-const COMPETE_MS = 5_000
 const ASK_MS = 2_000
 /** Entries of a claim of another process up to this size travel with the answer, and need not be read there. */
 const MOST_SENT = 64 * 1024
@@ -40,9 +37,6 @@ const ASKS_UNHEARD = 4
 /** What a process that was not heard of is no longer asked for. */
 const DISTRUST_MS = 2_000
 const GIVE_UP_MS = 30_000
-const COMMITS_NAMED = 32
-/** A leader that was replaced may answer for a while. */
-const MOST_OLD_READS = 8
 
 type Waiting = {
   readonly op: Op
@@ -50,27 +44,14 @@ type Waiting = {
   readonly reject: (error: unknown) => void
 }
 
-type Known = Revision<GroupDocument> & {
-  /** When it was read or written, by the clock of this process. */
-  readonly since: number
-}
-
 type Queue = {
-  readonly ref: GroupRef
-  readonly key: TopicKey
+  readonly group: KnownGroup
+  readonly turns: ClaimTurns
   readonly waiting: Waiting[]
   isRunning: boolean
-  /** The document as this process last read or wrote it. */
-  state: Known | null
-  /** The last document that this process has read or written, and when it did so first. */
-  seen: { readonly seq: number; readonly since: number }
   /** undefined: unknown. */
   steward: string | null | undefined
   subscription: Subscription | null
-  /** When each consumer of each process last claimed here. */
-  readonly claimedAt: Map<string, number>
-  /** Number of the last claim that each consumer of each process was served. */
-  readonly served: Map<string, number>
 }
 
 export class Steward {
@@ -105,12 +86,12 @@ export class Steward {
     for (;;) {
       if (this.#ns.client.isClosed) throw new ClosedError('Tidemark')
       if (performance.now() > until) throw unreachable(this.#ns.location, new Error('no steward answered in time'))
-      queue.steward ??= (await this.#read(queue)).value.steward
+      queue.steward ??= (await queue.group.read()).value.steward
       const { steward } = queue
       try {
         if (this.#isMine(steward)) {
           // Else the one that wakes first would get every message of a live stream.
-          if (noteClaim(queue, op)) await pause(TURN_MS)
+          if (queue.turns.note(op)) await pause(TURN_MS)
           return (await this.#locally(queue, op)) as Results[K]
         }
         return (await this.#ask(queue, steward ?? '', op)) as Results[K]
@@ -123,7 +104,7 @@ export class Steward {
         if (!isUnheard(error)) throw error
         queue.steward = undefined
         const isThere = error instanceof errors.TimeoutError
-        const { seq } = await this.#read(queue)
+        const { seq } = await queue.group.read()
         // It is slow, but it works.
         if (isThere && seq !== seen) {
           seen = seq
@@ -141,7 +122,7 @@ export class Steward {
 
   /** The document as the leader has it now. */
   async read(ref: GroupRef): Promise<Revision<GroupDocument>> {
-    return await this.#read(this.#queue(ref))
+    return await this.#queue(ref).group.read()
   }
 
   /** Hands every group over. */
@@ -153,21 +134,16 @@ export class Steward {
   }
 
   #queue(ref: GroupRef): Queue {
-    const key = topicKey(ref.topic)
-    const name = `${key}/${ref.id}`
+    const name = `${topicKey(ref.topic)}/${ref.id}`
     let queue = this.#queues.get(name)
     if (queue === undefined) {
       queue = {
-        ref,
-        key,
+        group: new KnownGroup(this.#ns, ref),
+        turns: new ClaimTurns(),
         waiting: [],
         isRunning: false,
-        state: null,
-        seen: { seq: 0, since: 0 },
         steward: undefined,
         subscription: null,
-        claimedAt: new Map(),
-        served: new Map(),
       }
       this.#queues.set(name, queue)
     }
@@ -183,11 +159,11 @@ export class Steward {
     setTimeout(() => this.#distrusted.delete(process), DISTRUST_MS).unref()
   }
 
-  async #ask(queue: Queue, steward: string, op: Op): Promise<unknown> {
-    const subject = this.#ns.names.steward(queue.key, queue.ref.id, steward)
+  async #ask({ group: { key, ref } }: Queue, steward: string, op: Op): Promise<unknown> {
+    const subject = this.#ns.names.steward(key, ref.id, steward)
     const answer = (await this.#ns.client.connection.ask(subject, op, ASK_MS)) as Answer
     if ('ok' in answer) {
-      if (answer.entries !== undefined) this.#ns.reader(queue.ref.topic).unpack(answer.entries)
+      if (answer.entries !== undefined) this.#ns.reader(ref.topic).unpack(answer.entries)
       return answer.ok
     }
     if (answer.gone) throw new GroupGone()
@@ -210,15 +186,15 @@ export class Steward {
     // What is asked for in the same turn shares a commit.
     await new Promise(resolve => setImmediate(resolve))
     while (queue.waiting.length > 0) {
-      const batch = inTurn(queue, queue.waiting.splice(0, MOST_OPS))
+      const batch = queue.turns.inTurn(queue.waiting.splice(0, MOST_OPS))
       try {
-        const results = await this.#commit(
-          queue,
-          batch.map(({ op }) => op),
-        )
+        const ops = batch.map(({ op }) => op)
+        const results = await commit(this.#ns, queue.group, ops, this.#stewardship(queue))
+        queue.steward = queue.group.known?.value.steward ?? undefined
+        this.#readAhead(queue, ops)
         for (const [place, { op, resolve }] of batch.entries()) {
           if (place >= results.length) break
-          noteServed(queue, op, results[place])
+          queue.turns.noteServed(op, results[place])
           resolve(results[place])
         }
         // There was no room for the others.
@@ -230,137 +206,24 @@ export class Steward {
     queue.isRunning = false
   }
 
-  async #commit(queue: Queue, ops: readonly Op[]): Promise<unknown[]> {
-    const { client, names, clock, me } = this.#ns
-    const until = performance.now() + GIVE_UP_MS
-    const own = new Set<string>()
-    const results = new Map<string, unknown[]>()
-    for (let attempt = 0; ; attempt++) {
-      if (performance.now() > until) throw unreachable(this.#ns.location, new Error('the change could not be stored'))
-      const isKnown = queue.state !== null
-      const base = queue.state ?? (await this.#read(queue))
-      // A commit of unknown outcome was stored after all.
-      const stored = base.value.commits.find(commit => own.has(commit))
-      if (stored !== undefined) return results.get(stored) ?? []
-      if (!this.#isMine(base.value.steward)) {
+  #readAhead({ group: { known, ref } }: Queue, ops: readonly Op[]): void {
+    const limits = ops.map(op => (op.kind === 'claim' ? op.limit : 0))
+    const messages = AHEAD * limits.reduce((sum, limit) => sum + limit, 0)
+    if (known !== null && messages > 0) this.#ns.reader(ref.topic).readAhead(nextSeq(known.value.cursor), messages)
+  }
+
+  #stewardship(queue: Queue): Stewardship {
+    return {
+      assertMine: steward => {
+        if (this.#isMine(steward)) return
         this.#leave(queue)
         throw new Moved()
-      }
-      // A leader whose clock was ahead has left a time in the future: from there it goes on at the usual pace.
-      const now = Math.max(clock.now(), Math.round(base.value.at + performance.now() - base.since))
-      const facts = new LoadedFacts(this.#ns, queue, { now, revision: base.seq })
-      const applied = await this.#apply(base.value, ops, facts, queue.key).catch(error => {
-        // Another process has dropped the page, and the document that names it is an old one.
-        if (!(error instanceof PageMissing) || (!isKnown && attempt > MOST_OLD_READS)) throw error
-        return null
-      })
-      if (applied === null) {
-        queue.state = null
-        await pause(attempt * 10)
-        continue
-      }
-      const { draft } = applied
-      if (!draft.isChanged) {
-        // That there is nothing to do is not believed of a document that another process may have replaced.
-        if (!isKnown) return applied.results
-        queue.state = null
-        continue
-      }
-      const isLeaving = ops.some(({ kind }) => kind === 'leave')
-      if (!isLeaving && draft.document.steward !== me && !this.#isClosing) await this.#serve(queue)
-      const commit = randomBytes(4).toString('hex')
-      const document: GroupDocument = {
-        ...draft.document,
-        steward: isLeaving || this.#isClosing ? null : me,
-        commits: [...draft.document.commits.slice(1 - COMMITS_NAMED), commit],
-        at: facts.now,
-      }
-      own.add(commit)
-      results.set(commit, applied.results)
-      const writes = draft.writes()
-      if (draft.changedTopic !== undefined) {
-        writes.push(written(names.topic(queue.key), draft.changedTopic, facts.topicSeq))
-      }
-      if (writes.length >= MOST_WRITES) throw new Error('a change is too large for one batch')
-      try {
-        const { seq } = await client.store([
-          ...writes,
-          written(names.group(queue.key, queue.ref.id), document, base.seq),
-        ])
-        queue.seen = { seq, since: performance.now() }
-        queue.state = { value: document, at: facts.now, ...queue.seen }
-        queue.steward = document.steward ?? undefined
-        return applied.results
-      } catch (error) {
-        queue.state = null
-        if (error instanceof Conflict || error instanceof BatchDropped) {
-          if (attempt > 2 || error instanceof BatchDropped) await pause(Math.random() * 2 ** Math.min(attempt, 8))
-        } else if (error instanceof NoAnswer) await pause(20)
-        else throw error
-      }
-    }
-  }
-
-  /** Applies as many of the changes as one commit has room for, again whenever something had to be fetched. */
-  async #apply(
-    document: GroupDocument,
-    ops: readonly Op[],
-    facts: LoadedFacts,
-    key: TopicKey,
-  ): Promise<{ readonly draft: Draft; readonly results: unknown[] }> {
-    for (;;) {
-      const draft = new Draft(structuredClone(document), facts, this.#ns.names, key)
-      const results: unknown[] = []
-      try {
-        for (const op of ops) {
-          if (results.length > 0 && !draft.hasRoomFor(lettersOf(op))) break
-          results.push(apply(draft, op))
-        }
-        return { draft, results }
-      } catch (error) {
-        if (!(error instanceof Missing)) throw error
-        await error.fetch()
-      }
-    }
-  }
-
-  async #read(queue: Queue): Promise<Known> {
-    const { client, names } = this.#ns
-    const subject = names.group(queue.key, queue.ref.id)
-    const stored = await client.last(names.groupStream(queue.key), subject).catch(async error => {
-      if (!(error instanceof StreamGone)) throw error
-      await this.#ns.assertThere()
-      return null
-    })
-    const found = parsed<GroupDocument>(stored)
-    if (found === null) {
-      await this.#assertGone(queue)
-      return await this.#read(queue)
-    }
-    // Read again, the same document is not younger.
-    if (queue.seen.seq !== found.seq) queue.seen = { seq: found.seq, since: performance.now() }
-    queue.state = { ...found, since: queue.seen.since }
-    return queue.state
-  }
-
-  /**
-   * Throws if the group is gone. A leader that was replaced may not know a group that its successor has created: only
-   * a compare-and-set of the topic shows that what the topic says is the present.
-   */
-  async #assertGone({ ref, key }: Queue): Promise<void> {
-    const { client, names } = this.#ns
-    for (;;) {
-      const topic = parsed<TopicDocument>(await client.last(names.groupStream(key), names.topic(key)).catch(isGone))
-      if (topic === null) throw new GroupGone()
-      try {
-        await client.store([written(names.topic(key), topic.value, topic.seq)])
-      } catch (error) {
-        if (!(error instanceof Conflict || error instanceof NoAnswer)) throw error
-        await pause(Math.random() * 20)
-        continue
-      }
-      if (topic.value.groups[ref.id] === undefined) throw new GroupGone()
-      return
+      },
+      prepare: async isLeaving => {
+        if (isLeaving || this.#isClosing) return null
+        await this.#serve(queue)
+        return this.#ns.me
+      },
     }
   }
 
@@ -368,7 +231,8 @@ export class Steward {
   async #serve(queue: Queue): Promise<void> {
     if (queue.subscription !== null) return
     const { client, names, me } = this.#ns
-    queue.subscription = client.connection.listen(names.steward(queue.key, queue.ref.id, me), message => {
+    const { key, ref } = queue.group
+    queue.subscription = client.connection.listen(names.steward(key, ref.id, me), message => {
       void this.#answer(queue, message)
     })
     await client.connection.flush()
@@ -380,20 +244,20 @@ export class Steward {
       if (this.#isClosing || queue.subscription === null) answer = { moved: true }
       else {
         const op = JSON.parse(message.string()) as Op
-        noteClaim(queue, op)
+        queue.turns.note(op)
         const ok = (await this.#locally(queue, op)) ?? null
         const entries = op.kind === 'claim' ? this.#entriesOf(queue, ok as Results['claim']) : undefined
         answer = { ok, ...(entries && { entries }) }
       }
     } catch (error) {
-      queue.state = null
+      queue.group.known = null
       answer = error instanceof GroupGone ? { gone: true } : error instanceof Moved ? { moved: true } : { failed: true }
     }
     if (!this.#ns.client.isClosed) message.respond(JSON.stringify(answer))
   }
 
   /** The steward has just divided them. */
-  #entriesOf({ ref }: Queue, { lease }: Results['claim']): PackedEntry[] | undefined {
+  #entriesOf({ group: { ref } }: Queue, { lease }: Results['claim']): PackedEntry[] | undefined {
     if (lease?.segments === undefined) return undefined
     return this.#ns.reader(ref.topic).packed(new Set(idsOf(lease.segments).map(seqOf)), MOST_SENT)
   }
@@ -401,44 +265,16 @@ export class Steward {
   #leave(queue: Queue): void {
     queue.subscription?.unsubscribe()
     queue.subscription = null
-    queue.state = null
+    queue.group.known = null
     queue.steward = undefined
   }
 }
-
-/** Whether other consumers compete with this one. */
-function noteClaim({ claimedAt }: Queue, op: Op): boolean {
-  if (op.kind !== 'claim') return false
-  const own = claimerOf(op)
-  const now = performance.now()
-  claimedAt.set(own, now)
-  for (const [claimer, at] of claimedAt) if (now - at > COMPETE_MS) claimedAt.delete(claimer)
-  return claimedAt.size > 1
-}
-
-/** Competing claims: the consumer that was served last comes last. */
-function inTurn({ served }: Queue, batch: readonly Waiting[]): Waiting[] {
-  const turnOf = ({ op }: Waiting): number => (op.kind === 'claim' ? (served.get(claimerOf(op)) ?? 0) : -1)
-  return batch.toSorted((a, b) => turnOf(a) - turnOf(b))
-}
-
-function noteServed({ served }: Queue, op: Op, result: unknown): void {
-  if (op.kind !== 'claim' || (result as Results['claim']).lease === null) return
-  served.set(claimerOf(op), Math.max(0, ...served.values()) + 1)
-}
-
-const claimerOf = ({ process, consumer }: ClaimOp): string => `${process}/${consumer}`
 
 type Answer =
   | { readonly ok: unknown; readonly entries?: readonly PackedEntry[] }
   | { readonly moved?: true; readonly gone?: true; readonly failed?: true }
 
 class Moved extends Error {}
-
-const isGone = (error: unknown): null => {
-  if (error instanceof StreamGone) return null
-  throw error
-}
 
 const isUnheard = (error: unknown): boolean =>
   error instanceof errors.TimeoutError ||

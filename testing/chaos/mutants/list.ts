@@ -169,14 +169,14 @@ export const MUTANTS: readonly Mutant[] = [
     seconds: 25,
     edits: [
       {
-        file: `${JETSTREAM}/steward.ts`,
-        from: 'written(names.group(queue.key, queue.ref.id), document, base.seq),',
-        to: 'unchecked(written(names.group(queue.key, queue.ref.id), document, base.seq)),',
+        file: `${JETSTREAM}/commits.ts`,
+        from: 'written(names.group(group.key, group.ref.id), document, revision)',
+        to: 'unchecked(written(names.group(group.key, group.ref.id), document, revision))',
       },
       {
-        file: `${JETSTREAM}/steward.ts`,
-        from: 'class Moved extends Error {}\n',
-        to: 'class Moved extends Error {}\nconst unchecked = <T extends object>(write: T): T => ({ ...write, expected: undefined })\n',
+        file: `${JETSTREAM}/commits.ts`,
+        from: 'type Change = {\n',
+        to: 'const unchecked = <T extends object>(write: T): T => ({ ...write, expected: undefined })\ntype Change = {\n',
       },
     ],
     caughtBy: ['lost', 'delivered after its ack', 'attempt repeated', 'dead letters', 'stuck', 'inconsistent'],
