@@ -454,6 +454,13 @@ const backfill: Mutant[] = [
     tests: ['conformance/backfill-fences'],
   },
   {
+    name: 'a backfill without a limit gets one from what still waits',
+    file: `${FUNCTIONS}/backfill.sql`,
+    find: '    if p_limit is not null then\n      p_limit := greatest',
+    replace: '    if true then\n      p_limit := greatest',
+    tests: ['conformance/backfill-fences'],
+  },
+  {
     name: 'a backfill position cuts off what the live cursor has not reached',
     file: `${FUNCTIONS}/backfill.sql`,
     find: 'if needed < first_id then',

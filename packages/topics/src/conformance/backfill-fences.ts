@@ -145,6 +145,29 @@ export function backfillFences({ secluded }: ConformanceStores): void {
         assert.deepEqual(await work.drain('late'), range(1, 5))
       })
 
+      test('of everything retained has no limit, though some of it still waits', async work => {
+        await work.subscribe('late')
+        await work.publish(5)
+        const lease = await work.claim('late', 3)
+        assert.ok(lease)
+        await work.ack(lease)
+        await start(work, 'beginning', { maxMessages: null })
+        await work.backfill('late')
+        assert.deepEqual(await work.drain('late'), range(1, 5))
+      })
+
+      test('leaves to the group what it holds', async work => {
+        await work.subscribe('late')
+        await work.publish(5)
+        const lease = await work.claim('late', 2)
+        assert.ok(lease)
+        await start(work)
+        await work.backfill('late')
+        assert.deepEqual(await work.drain('late'), [3, 4, 5])
+        await work.ack(lease)
+        assert.deepEqual(await work.drain('late'), [])
+      })
+
       test('that was half delivered when its group died is continued when the group comes back', async (work, database) => {
         await late(work, 30)
         await work.backfill('late')

@@ -30,7 +30,10 @@ begin
   -- cut it off.
   if tidemark_fn.backlog(s, 1) > 0 then
     needed := tidemark_fn.watermark(s);
-    p_limit := greatest(p_limit, tidemark_fn.last_id(p_topic) - needed);
+    -- Without a limit there is none to raise: greatest() would make one of null.
+    if p_limit is not null then
+      p_limit := greatest(p_limit, tidemark_fn.last_id(p_topic) - needed);
+    end if;
     if needed < first_id then
       p_since := null;
       p_id := null;
