@@ -54,7 +54,8 @@ export class Claimer implements LeaseOwner {
   #topic: TopicRecord
   #status: SubscriptionStatus
   #forget: string[] = []
-  #sweptAt = 0
+  /** The first claim sweeps, also in a process that has only just begun. */
+  #sweptAt = Number.NEGATIVE_INFINITY
   #emptyLooks = 0
   /** How often the cursor had moved at this consumer's last claim. */
   #moves = 0
