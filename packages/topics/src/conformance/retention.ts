@@ -55,23 +55,32 @@ export function retention({ secluded }: ConformanceStores): void {
         assert.deepEqual(cleaner.events['messages-lost'], [])
       })
 
-      test('keeps what is in flight, or waits to be retried', async (database, cleaner) => {
+      test('keeps a message that is in flight', async (database, cleaner) => {
         const tm = await database.open()
         await tm.configureTopic('events', PUB_SUB)
         const reader = tm.reader('events', { group: 'email', from: 'beginning', batchSize: 1 })
         await tm.publishBatch('events', range(1, 30))
         const held = await receive(reader)
-        const failed = await receive(reader)
-        await failed.nack('later', { delay: '1h' })
-        await consume(reader, 28)
+        await consume(reader, 29)
         await cleaner.age('events', 2 * DAY)
         assert.equal((await cleaner.run()).removed, 0)
         await held.ack()
-        const { removed } = await cleaner.run()
-        assert.ok(removed <= 1, `${removed} were removed under a retry`)
+        assert.equal((await cleaner.run()).removed, 30)
+      })
+
+      test('keeps what waits to be retried', async (database, cleaner) => {
+        const tm = await database.open()
+        await tm.configureTopic('events', PUB_SUB)
+        const reader = tm.reader('events', { group: 'email', from: 'beginning', batchSize: 1 })
+        await tm.publishBatch('events', range(1, 30))
+        const failed = await receive(reader)
+        await failed.nack('later', { delay: '1h' })
+        await consume(reader, 29)
+        await cleaner.age('events', 2 * DAY)
+        assert.equal((await cleaner.run()).removed, 0)
         await database.makeRetriesDue()
-        assert.deepEqual(await consume(reader, 1), [2])
-        assert.equal((await cleaner.run()).removed, 30 - removed)
+        assert.deepEqual(await consume(reader, 1), [1])
+        assert.equal((await cleaner.run()).removed, 30)
       })
 
       test("with retention 'forever' keeps all, for replay", async (database, cleaner) => {

@@ -45,6 +45,18 @@ describe('subscribing', () => {
     await assert.rejects(unknown, MessageNotFoundError)
   })
 
+  // Only a database that was restored between two statements of one call has another group under this id.
+  it('does not restart another group that has its id now', async () => {
+    await using bench = await open()
+    const { id, uid } = await bench.store.subscriptions.subscribe(bench.topic, 'g', 'now')
+    const goOn = async (wanted: number) => {
+      const text = `select (${bench.functions}.go_on($1, $2, null, null, null, false, null)).id`
+      return (await admin.query(text, [id, wanted])).rows
+    }
+    assert.deepEqual(await goOn(uid + 1), [{ id: null }])
+    assert.deepEqual(await goOn(uid), [{ id }])
+  })
+
   it('finds a message that the dedupe table has forgotten', async () => {
     await using bench = await open()
     await bench.store.log.publish(bench.topic, [message(1), message(2, { messageId: 'two' }), message(3)])
