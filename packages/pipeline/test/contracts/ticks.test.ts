@@ -8,6 +8,7 @@ import {
   type TickData,
   TickDataSchema,
 } from '../../src/contracts/gen/tidemark/pipeline/v1/tick_pb.ts'
+import { verifyTick } from '../../src/contracts/tick-codec.ts'
 import {
   ContractError,
   DEFAULT_LIMITS,
@@ -179,6 +180,21 @@ describe('a malformed tick', () => {
     assert.throws(() => encodeTick({ ...tick, organisms: [{ ...organism, parentId: -1 }] }), /parentId is -1/)
     assert.throws(() => encodeTick({ ...tick, organisms: [{ ...organism, position: [2 ** 31] }] }), /not an int32/)
     assert.deepEqual(decodeTick(encodeTick(tick).bytes), tick, 'a failed encoding leaves nothing behind')
+  })
+
+  it('in another encoding than protobuf writes says what is wrong', () => {
+    const run = toBinary(TickDataSchema, create(TickDataSchema, { simulationRunId: RUN_ID }))
+    const withOrganism = (bytes: number[]) => [0x2a, bytes.length, ...bytes]
+    for (const [field, problem] of [
+      [[0x10, 0x81, 0x00], /not in its shortest form/],
+      [[0x12, 0x01, 0x05], /field 2 has wire type 2/],
+      [[0x0a, 0x02, 0xc3, 0x28], /not UTF-8/],
+      [withOrganism([0x48, 0x02]), /a boolean is neither true nor false/],
+    ] as const) {
+      const bytes = Buffer.concat([run, Buffer.from(field)])
+      assert.throws(() => decodeTick(bytes), problem)
+      assert.throws(() => verifyTick(bytes), problem)
+    }
   })
 
   it('that exceeds a limit names the limit', () => {

@@ -3,7 +3,7 @@ import { describe, it } from 'node:test'
 import fc from 'fast-check'
 // Inside: compared cell by cell with a slow and simple way, on worlds of any shape.
 import { differenceOf } from '../../src/environment/difference.ts'
-import { type Cells, EnvironmentError, EnvironmentProperties } from '../../src/index.ts'
+import { type Cells, EnvironmentError, EnvironmentProperties, regionFilter } from '../../src/index.ts'
 import { boundsOf, cellsIn } from '../../src/reading/region-read.ts'
 
 type Row = readonly [flat: number, type: number, value: number, owner: number]
@@ -80,6 +80,28 @@ describe('the cells of a region', () => {
     ] as const) {
       assert.throws(() => boundsOf({ from, to }, world), EnvironmentError, `${from} to ${to}`)
     }
+  })
+})
+
+describe('a region of a torus', () => {
+  const torus = { shape: [10, 4], topology: 'torus' } as const
+  const columnsIn = (from: number, to: number) => {
+    const isInside = regionFilter(torus, { from: [from, 0], to: [to, 3] }, true)
+    return Array.from({ length: 10 }, (_, x) => x).filter(x => isInside([x, 2]))
+  }
+
+  it('may go on at the other edge', () => {
+    assert.deepEqual(columnsIn(8, 1), [0, 1, 8, 9])
+    assert.deepEqual(columnsIn(-2, 1), [0, 1, 8, 9])
+    assert.deepEqual(columnsIn(3, 3), [3])
+    assert.equal(columnsIn(5, 4).length, 10)
+    assert.equal(columnsIn(0, 9).length, 10)
+  })
+
+  it('is refused if it is wider than the world, or the world is bounded', () => {
+    assert.throws(() => columnsIn(0, 10), /wider than the world/)
+    const bounded = { shape: [10, 4], topology: 'bounded' } as const
+    assert.throws(() => regionFilter(bounded, { from: [8, 0], to: [1, 3] }, true), /world is bounded/)
   })
 })
 

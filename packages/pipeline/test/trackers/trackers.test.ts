@@ -127,6 +127,7 @@ for (const kind of KINDS) {
       const state = await shared.retries[1].state('dummy', 'poison')
       assert.deepEqual([state?.count, state?.isDeadLettered], [1, true])
       assert.equal(await shared.retries[1].increment('dummy', 'poison'), 2)
+      assert.equal(await shared.retries[0].markDeadLettered('dummy', 'poison'), false)
       assert.equal(await shared.retries[1].markDeadLettered('dummy', 'never failed'), true)
     })
 

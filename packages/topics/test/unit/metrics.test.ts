@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
 import { Histogram } from '../../src/observe/metrics/histogram.ts'
+import { Meter, presentSecond } from '../../src/observe/metrics/meter.ts'
 import { MetricsRegistry } from '../../src/observe/metrics/metrics.ts'
+import { Scope } from '../../src/observe/metrics/scope.ts'
 
 describe('a histogram', () => {
   it('gives percentiles accurate to a tenth', () => {
@@ -24,6 +26,58 @@ describe('a histogram', () => {
     assert.deepEqual(histogram.snapshot(), { count: 0, p50: 0, p95: 0, p99: 0, max: 0 })
     for (const ms of [0, 0.000_1, 1e9]) histogram.record(ms)
     assert.equal(histogram.snapshot().count, 3)
+  })
+})
+
+describe('a percentile', () => {
+  it('is that of the lower of two, and never above the maximum', () => {
+    const histogram = new Histogram()
+    histogram.record(5)
+    assert.deepEqual(histogram.snapshot(), { count: 1, p50: 5, p95: 5, p99: 5, max: 5 })
+    histogram.record(1_000)
+    const { p50, p95 } = histogram.snapshot()
+    assert.ok(p50 < 6, `${p50}`)
+    assert.equal(p95, 1_000)
+  })
+})
+
+describe('a meter', () => {
+  it('forgets each second once, when it is a minute old', () => {
+    const first = presentSecond()
+    const meter = new Meter(first)
+    meter.add(5, first)
+    meter.add(7, first + 30)
+    const sums = [59, 60, 89, 90].map(after => meter.lastMinute(first + after))
+    assert.deepEqual(sums, [12, 7, 7, 0])
+    meter.add(1, first + 120)
+    assert.deepEqual([meter.lastMinute(first + 179), meter.lastMinute(first + 180), meter.total], [1, 0, 13])
+  })
+
+  it('forgets everything after minutes without an event', () => {
+    const first = presentSecond()
+    const meter = new Meter(first)
+    meter.add(5, first)
+    assert.equal(meter.lastMinute(first + 1_000), 0)
+  })
+
+  it('has the rate of its lifetime, and after that of a minute', () => {
+    const first = presentSecond()
+    const meter = new Meter(first)
+    meter.add(60, first)
+    assert.deepEqual(
+      [0, 2, 30, 59].map(after => meter.rate(first + after)),
+      [60, 30, 2, 60 / 59],
+    )
+    meter.add(60, first + 100)
+    assert.equal(meter.rate(first + 100), 1)
+  })
+
+  it('ages in what was read of it before', () => {
+    const scope = new Scope()
+    const first = presentSecond() + 1
+    scope.add('acked', 60, first)
+    const rates = [0, 20, 20, 100].map(after => scope.snapshot(first + after).rates.acked)
+    assert.ok((rates[0] ?? 0) > (rates[1] ?? 0) && rates[1] === rates[2] && rates[3] === 0, rates.join())
   })
 })
 

@@ -64,4 +64,18 @@ describe('the row cache', () => {
     assert.equal(cache.put(row(7)), first)
     assert.equal(cache.get(7), first)
   })
+
+  it('counts the bytes of what it has, not of what was replaced or dropped', () => {
+    const cache = new RowCache(rawMessageBytes(row(1)) * 10)
+    cache.put(row(1))
+    for (let createdAt = 1; createdAt <= 20; createdAt++) cache.put({ ...row(2_000), createdAt })
+    assert.equal(cache.get(1)?.id, 1)
+    for (let id = 2; id < 9; id++) cache.put(row(id))
+    cache.dropBelow(2_000)
+    for (let id = 2_001; id < 2_009; id++) cache.put(row(id))
+    assert.equal(cache.get(2_001)?.id, 2_001)
+    cache.put(row(3_000))
+    cache.put(row(2_009))
+    assert.equal(cache.newest?.id, 3_000)
+  })
 })

@@ -47,6 +47,24 @@ describe('rows that the groups of a process share', () => {
     assert.deepEqual([2, 4, 100].map(sizeFor), [3, 3, 3])
   })
 
+  it('keep the longest page of a place', () => {
+    const rows = filled('life-1')
+    rows.putPage(TOPIC, 'life-1', '(0,1,1,1,life-1)', [row(1, 700)], 1)
+    assert.equal(rows.nextPage(TOPIC, GROUP, LIMIT)?.messages.length, 2)
+  })
+
+  it('are fetched once for groups at one place, and again after that, also if it failed', async () => {
+    const rows = filled('life-1')
+    const other = 2
+    rows.moved(other, { topicId: TOPIC, lastId: 0, place: '0' })
+    for (const outcome of [() => Promise.resolve(1), () => Promise.reject(new Error('no answer'))]) {
+      const fetching = Promise.allSettled([rows.fetch(TOPIC, GROUP, outcome)])
+      assert.ok(rows.fetchAt(TOPIC, other))
+      await fetching
+      assert.equal(rows.fetchAt(TOPIC, other), undefined)
+    }
+  })
+
   it('are dropped with the era, and so are the places of the groups', () => {
     const rows = filled('life-1')
     const { era } = rows
@@ -84,6 +102,8 @@ describe('rows that the groups of a process share', () => {
     const [slow, fast] = [1, 2]
     const move = (group: number, lastId: number) => rows.moved(group, { topicId: TOPIC, lastId, place: `${lastId}` })
     move(slow, 0)
+    // A group of another topic keeps nothing of this one.
+    rows.moved(3, { topicId: 2, lastId: 0, place: '0' })
     rows.put(
       TOPIC,
       'life-1',
