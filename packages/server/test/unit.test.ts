@@ -4,9 +4,10 @@ import fc from 'fast-check'
 // Inside: the small parts, on inputs that a client library would not send.
 import { accepts } from '../src/accepts.ts'
 import { encodeColumns } from '../src/answers/cell-columns.ts'
+import { MemoryBudget } from '../src/answers/memory-budget.ts'
 import { isNestedDeeper } from '../src/bodies.ts'
 import { ConcurrencyLimit } from '../src/concurrency-limit.ts'
-import { NotAcceptableError, RateLimitError, TooManyError } from '../src/errors.ts'
+import { NotAcceptableError, RateLimitError, TooManyError, UnsentAnswersError } from '../src/errors.ts'
 import { hashOf } from '../src/index.ts'
 import { pageByName } from '../src/paging.ts'
 import { toProblem } from '../src/problems/problem.ts'
@@ -130,6 +131,44 @@ describe('pages by name', () => {
         assert.deepEqual(seen, all)
       }),
     )
+  })
+})
+
+describe('a page of names', () => {
+  it('has no next one if nothing follows', () => {
+    const page = (limit: number) => pageByName(['a', 'b'], name => name, { limit })
+    assert.deepEqual(
+      [1, 2, 3].map(limit => page(limit).next),
+      ['a', null, null],
+    )
+  })
+})
+
+describe('the memory of answers', () => {
+  it('is granted by halves, so that something is left for the next', async () => {
+    const budget = new MemoryBudget(1_000)
+    const { signal } = new AbortController()
+    const granted = [await budget.reserve(800, 0, signal), await budget.reserve(800, 0, signal)]
+    assert.deepEqual(
+      granted.map(({ bytes }) => bytes),
+      [500, 250],
+    )
+    assert.equal((await budget.reserve(10, 0, signal)).bytes, 10)
+  })
+
+  it('is waited for until some is released, the time is up, or nobody wants it any more', async () => {
+    const budget = new MemoryBudget(1_000)
+    const { signal } = new AbortController()
+    const held = budget.hold(1_000)
+    await assert.rejects(budget.reserve(100, 0, signal), UnsentAnswersError)
+    const waiting = budget.reserve(100, 60_000, signal)
+    held.keep(0)
+    assert.equal((await waiting).bytes, 100)
+    budget.hold(900)
+    const aborted = new AbortController()
+    const given = budget.reserve(100, 60_000, aborted.signal)
+    aborted.abort()
+    assert.equal((await given).bytes, 0)
   })
 })
 
