@@ -121,6 +121,19 @@ describe('a group that falls behind', () => {
   })
 })
 
+describe('a minute of lags with a hole', () => {
+  it('tells nothing about falling behind', () => {
+    const found = (steps: readonly number[]) => {
+      const history = new RateHistory()
+      for (const step of steps) history.add(step * 10_000, new Map([['group:a/g', { lag: step * 10 }]]))
+      const topics = [{ topic: 'a', groups: [{ group: 'g', status: 'ACTIVE', lagMessages: 70 }] }]
+      return fallingBehind(topics as unknown as readonly TopicLive[], history, 70_000).length
+    }
+    assert.equal(found([0, 1, 2, 3, 4, 5, 6, 7]), 1)
+    assert.equal(found([0, 1, 2, 4, 5, 6, 7]), 0)
+  })
+})
+
 describe('the overview', () => {
   it('shows topics, groups and what needs attention, with rates of every process', async () => {
     const database = await freshDatabase()
