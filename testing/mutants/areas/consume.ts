@@ -147,18 +147,18 @@ const leases: Mutant[] = [
     tests: ['conformance/stopping', 'conformance/handlers'],
   },
   {
-    name: 'an extended lease aborts at its first deadline',
+    name: 'the first deadline of an extended lease aborts a signal although all is settled',
     file: `${CONSUME}/held-lease.ts`,
     find: '    this.deadline = deadline\n    clearTimeout(this.#abortTimer)\n',
     replace: '    this.deadline = deadline\n',
-    tests: ['conformance/handlers', 'conformance/group-lease', 'conformance/stopping'],
+    tests: ['unit/held-lease', 'conformance/handlers', 'conformance/group-lease', 'conformance/stopping'],
   },
   {
     name: 'an extended lease does not abort at its new deadline',
     file: `${CONSUME}/held-lease.ts`,
     find: 'if (this.#abort !== undefined) this.#armAbort()',
     replace: '',
-    tests: ['conformance/handlers', 'conformance/group-lease', 'conformance/stopping'],
+    tests: ['unit/held-lease', 'conformance/handlers', 'conformance/group-lease', 'conformance/stopping'],
   },
   {
     name: 'a slot of a missing message stays open',

@@ -10,7 +10,8 @@ import { until } from '../../../../testing/until.ts'
 // Inside: the environment of this process is that of all tests in it.
 import { withOverrides } from '../../src/config/environment-overrides.ts'
 // Inside: a disk with nothing left can’t be had by the test.
-import { roomIn } from '../../src/disk/room.ts'
+import { Allowance } from '../../src/disk/allowance.ts'
+import { isEnough, type Room, roomIn } from '../../src/disk/room.ts'
 import {
   checkConfig,
   DiskFullError,
@@ -173,6 +174,38 @@ describe('the size', () => {
     const measured = { bytes: 5e9, pendingBytes: 0, freeBytes: 0 }
     assert.equal(roomIn(measured, { maxBytes: null, minFreeBytes: 0 }).bytes, Number.POSITIVE_INFINITY)
     assert.ok(roomIn(measured, { maxBytes: null, minFreeBytes: 1 }).bytes < 0)
+  })
+
+  it('counts what is on its way, also against the free space', () => {
+    const measured = { bytes: 10e6, pendingBytes: 5e6, freeBytes: 100e6 }
+    assert.equal(roomIn(measured, { maxBytes: 1e9, minFreeBytes: 0 }).bytes, 921e6)
+    const free = roomIn(measured, { maxBytes: 1e9, minFreeBytes: 50e6 })
+    assert.deepEqual([free.bytes, free.by], [45e6, 'free space'])
+  })
+
+  it('resumes only when there is room for a while', () => {
+    const limits = { maxBytes: 1e9, minFreeBytes: 0 }
+    const enough = (bytes: number, isPaused: boolean) => isEnough({ bytes, by: 'budget' } as Room, limits, isPaused)
+    assert.deepEqual(
+      [10e6, 20e6, 70e6].flatMap(bytes => [enough(bytes, false), enough(bytes, true)]),
+      [false, false, true, false, true, true],
+    )
+  })
+
+  it('lets in no more bytes and items than are allowed, and tells when there are more', () => {
+    const allowance = new Allowance()
+    let raised = 0
+    allowance.onRaised(() => raised++)
+    allowance.set(100)
+    allowance.setItems(2)
+    assert.deepEqual([allowance.has(100), allowance.has(101), raised], [true, false, 0])
+    allowance.take(10)
+    allowance.take(10)
+    assert.equal(allowance.has(1), false)
+    allowance.setItems(1)
+    assert.deepEqual([allowance.has(80), allowance.has(81), raised], [true, false, 1])
+    allowance.set(90)
+    assert.deepEqual([allowance.has(81), raised], [true, 2])
   })
 })
 

@@ -35,6 +35,23 @@ for (const { name, fresh } of ENGINES) {
       assert.deepEqual([held.lastTick, held.isProcessed({ tickStart: 0, tickEnd: 9 })], [-1, false])
       const unknown = await processedByAll(makeRunId(), [index])
       assert.deepEqual([unknown.lastTick, unknown.isProcessed({ tickStart: 0, tickEnd: 9 })], [-1, false])
+      // One that this pipeline knows nothing of has the rest.
+      const foreign = await processedByAll(place.runId, [{ ...index, indexers: [] }])
+      assert.deepEqual([foreign.lastTick, foreign.isProcessed({ tickStart: 10, tickEnd: 19 })], [89, false])
+    })
+
+    it('is known beyond a thousand gaps', async () => {
+      await using place = await fresh()
+      await using database = await place.open()
+      const ledger = await BatchLedger.open(database, { indexer: 'whole', samplingInterval: 1 })
+      await database.transaction(async tx => {
+        for (let tick = 0; tick <= 2_000; tick += 2) {
+          await ledger.recordProcessed({ tickStart: tick, tickEnd: tick }, { tx })
+        }
+      })
+      const index = { address: place.address, options: {}, indexers: ['whole'] }
+      const { lastTick, isProcessed } = await processedByAll(place.runId, [index])
+      assert.deepEqual([lastTick, isProcessed({ tickStart: 2_000, tickEnd: 2_000 })], [2_000, true])
     })
   })
 }

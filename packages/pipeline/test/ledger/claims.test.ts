@@ -76,7 +76,7 @@ for (const engine of ENGINES) {
       assert.deepEqual(events, [[nth(0).key, 'indexer-1', 'indexer-2']])
     })
 
-    for (const late of ['complete', 'fail', 'release', 'extend'] as const) {
+    for (const late of ['complete', 'fail', 'release', 'extend', 'forget'] as const) {
       it(`refuses a late ${late} by the former claimer, which changes nothing`, async () => {
         await using place = await engine.fresh()
         const ledger = await openLedger(await place.open())

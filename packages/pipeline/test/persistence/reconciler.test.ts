@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { describe, it } from 'node:test'
 import { temporaryFolder } from '../../../../testing/folders.ts'
 import { spawnScript } from '../../../../testing/processes.ts'
+import { until } from '../../../../testing/until.ts'
 import { BATCH_TOPIC, batchOf, makeRunId, metadataKey, type SimulationMetadata, topicOfRun } from '../../src/index.ts'
 import { RUN_ID } from '../arbitraries.ts'
 import { range, ticksOf } from '../storage/ticks.ts'
@@ -227,6 +228,59 @@ describe('a corrupt file', () => {
 })
 
 describe('a reconciler', () => {
+  it('announces a run again that comes back from a copy, with nothing announced', async () => {
+    await using bench = await Workbench.open()
+    await storeBatches(bench, 2)
+    const reconciler = bench.reconciler()
+    await reconciler.start()
+    await metric(reconciler, 'announced', 2)
+    await bench.storage.removeRun(RUN_ID)
+    await bench.topics.admin.deleteTopic(TOPIC)
+    await metric(reconciler, 'looks', (reconciler.status().metrics.looks ?? 0) + 2)
+    await storeBatches(bench, 2)
+    await metric(reconciler, 'announced', 4)
+  })
+
+  it('leaves out a file that somebody else has moved away', async () => {
+    await using bench = await Workbench.open()
+    const [first = ''] = await storeBatches(bench, 2)
+    const storage = withMethods(bench.storage, {
+      describeBatch: async key => {
+        if (key === first) await bench.storage.quarantine(key, 'by somebody else')
+        return await bench.storage.describeBatch(key)
+      },
+    })
+    const reconciler = bench.reconciler({ interval: '1h' }, storage)
+    await reconciler.start()
+    await metric(reconciler, 'looks', 1)
+    const { announced, failures, quarantined } = reconciler.status().metrics
+    assert.deepEqual([announced, failures, quarantined], [1, 0, 0])
+  })
+
+  it('is unhealthy while a file cannot be announced, and ends its scan while the storage does not answer', async () => {
+    await using bench = await Workbench.open()
+    await storeBatches(bench, 3)
+    let away: Error = new Error('odd')
+    const storage = withMethods(bench.storage, { describeBatch: () => Promise.reject(away) })
+    const odd = bench.reconciler({ interval: '1h' }, storage)
+    await odd.start()
+    await metric(odd, 'looks', 1)
+    assert.deepEqual([odd.status().metrics.failures, odd.status().healthy], [3, false])
+    await odd.stop()
+    away = Object.assign(new Error('no answer'), { code: 'ECONNREFUSED' })
+    const waiting = bench.reconciler({ interval: '1h' }, storage)
+    await waiting.start()
+    const { waitingFor, metrics } = await until(
+      () => {
+        const status = waiting.status()
+        return (status.waitingFor !== null || status.metrics.failures !== 0) && status
+      },
+      { what: 'the end of the scan' },
+    )
+    assert.match(waitingFor ?? '', /no answer/)
+    assert.deepEqual([metrics.failures, metrics.looks], [0, 0])
+  })
+
   it('finds new files with its next scan, and starts again after a stop', async () => {
     await using bench = await Workbench.open()
     const reconciler = bench.reconciler()
