@@ -11,12 +11,18 @@ import { RUN_ID, SILENT, SMALL_AND_FAST, simulationOption } from '../whole/world
 const MOST_WAITING = 3
 /** A slow look would let the source run far ahead on a quick machine. */
 const LOOK_MS = 20
+/** At full speed it would take every processor until it is stopped. */
+const TICKS_PER_SECOND = 500
 const PATIENCE = { timeout: 120_000 }
 
 type Limits = { readonly maxWaitingBatches: number; readonly maxWaitingTime: Duration }
 
 async function run(folder: string, limits: Limits): Promise<Pipeline> {
-  const environment = { ...SMALL_AND_FAST, ...simulationOption('RUN_ID', RUN_ID) }
+  const environment = {
+    ...SMALL_AND_FAST,
+    ...simulationOption('RUN_ID', RUN_ID),
+    ...simulationOption('TICKS_PER_SECOND', TICKS_PER_SECOND),
+  }
   const config = withOverrides(defaultConfig({ dataFolder: folder, maxDisk: 'none' }), environment) as PipelineConfig
   const checked = checkConfig({ ...config, ...limits }, import.meta.dirname)
   return await runPipeline(checked, { logger: SILENT, diskLookMs: LOOK_MS })
@@ -25,11 +31,11 @@ async function run(folder: string, limits: Limits): Promise<Pipeline> {
 const storedTicks = (pipeline: Pipeline): number => pipeline.services.statusOf('persistence').metrics.ticksWritten ?? 0
 
 /** On a busy machine the simulation may be no faster than its indexers, so these begin with something to catch up on. */
-async function fallBehind(pipeline: Pipeline): Promise<void> {
+async function fallBehind(pipeline: Pipeline, batches: number): Promise<void> {
   const names = (await pipeline.progress()).indexers.map(({ name }) => name)
   for (const name of names) await pipeline.services.pause(name)
   const waiting = async (): Promise<number> => (await pipeline.progress()).waitingBatches
-  await until(async () => (await waiting()) > 10 * MOST_WAITING, { ...PATIENCE, what: 'batches to wait' })
+  await until(async () => (await waiting()) > batches, { ...PATIENCE, what: 'batches to wait' })
   for (const name of names) await pipeline.services.resume(name)
 }
 
@@ -37,7 +43,7 @@ describe('a source that is faster than its indexers', () => {
   it('is slowed for the one that is behind, and never stands still', async () => {
     using folder = temporaryFolder()
     await using pipeline = await run(folder.path, { maxWaitingBatches: MOST_WAITING, maxWaitingTime: 0 })
-    await fallBehind(pipeline)
+    await fallBehind(pipeline, 10 * MOST_WAITING)
     await until(async () => (await pipeline.progress()).slowedBy !== null, {
       ...PATIENCE,
       what: 'the source to be slowed',
@@ -55,7 +61,7 @@ describe('a source that is faster than its indexers', () => {
   it('is slowed for one whose oldest batch has waited too long, however few there are', async () => {
     using folder = temporaryFolder()
     await using pipeline = await run(folder.path, { maxWaitingBatches: 1_000_000, maxWaitingTime: 1 })
-    await fallBehind(pipeline)
+    await fallBehind(pipeline, 3)
     await until(async () => (await pipeline.progress()).slowedBy !== null, {
       ...PATIENCE,
       what: 'the source to be slowed',
@@ -73,7 +79,7 @@ describe('a source that is faster than its indexers', () => {
     await until(
       async () => {
         assert.equal((await pipeline.progress()).slowedBy, null)
-        return storedTicks(pipeline) > before + 1_000
+        return storedTicks(pipeline) > before + 500
       },
       { ...PATIENCE, what: 'more ticks to be stored' },
     )

@@ -49,7 +49,7 @@ async function drain(tm: Tidemark, topic: string, group: string): Promise<number
   const reader = tm.reader(topic, { group })
   const got: number[] = []
   for (;;) {
-    const delivery = await reader.poll(20)
+    const delivery = await reader.poll(200)
     if (delivery !== null) {
       got.push(delivery.id)
       await reader.ack(delivery)

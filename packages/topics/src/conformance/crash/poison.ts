@@ -39,10 +39,10 @@ export function poisonedProcesses({ shared }: ConformanceStores): void {
   for (const store of shared) {
     describe(`a poison message that kills its process, on ${store.name}`, () => {
       for (const { maxAttempts, concurrency } of [
-        { maxAttempts: 2, concurrency: 1 },
         { maxAttempts: 3, concurrency: 5 },
         ...(isLong
           ? [
+              { maxAttempts: 2, concurrency: 1 },
               { maxAttempts: 3, concurrency: 1 },
               { maxAttempts: 5, concurrency: 1 },
             ]
@@ -71,10 +71,10 @@ export function poisonedProcesses({ shared }: ConformanceStores): void {
       }
 
       it('spares its neighbours if others of its kind are in later pages, with two attempts', async () => {
-        const poisonAt = [7, 120, 299]
+        const poisonAt = [7, 299]
         const run = { maxAttempts: 2, concurrency: 1, messages: 300, poisonAt }
         const { entries, deadLetters } = await runPoisoned(store, run)
-        assert.deepEqual(deadLetters.map(keyOf).sort(), ['poison-007', 'poison-120', 'poison-299'])
+        assert.deepEqual(deadLetters.map(keyOf).sort(), ['poison-007', 'poison-299'])
         assert.deepEqual(finishedKeys(entries), neighbours(300, poisonAt))
       })
 
@@ -87,11 +87,11 @@ export function poisonedProcesses({ shared }: ConformanceStores): void {
       })
 
       it('spares others with a single attempt too, without a batch size', async () => {
-        const poisonAt = [0, 7, 8, 59]
+        const poisonAt = [0, 1, 59]
         const run = { maxAttempts: 1, concurrency: 1, messages: 60, poisonAt, batchSize: null }
         const { deaths, entries, deadLetters } = await runPoisoned(store, run)
-        assert.equal(deaths, 4)
-        assert.deepEqual(deadLetters.map(keyOf).sort(), ['poison-000', 'poison-007', 'poison-008', 'poison-059'])
+        assert.equal(deaths, 3)
+        assert.deepEqual(deadLetters.map(keyOf).sort(), ['poison-000', 'poison-001', 'poison-059'])
         assert.deepEqual(finishedKeys(entries), neighbours(60, poisonAt))
       })
 
