@@ -207,7 +207,7 @@ const pulledGroups: Mutant[] = [
   {
     name: 'a group that nobody pulls from any more goes on beating',
     file: `${CONSUME}/pull/pull-groups.ts`,
-    find: '      else void this.#leave(member)\n',
+    find: '      else if (member.pulls === 0) void this.#leave(member)\n',
     replace: '',
     tests: ['conformance/pulling', 'server/test/pull.test'],
   },
@@ -221,15 +221,22 @@ const pulledGroups: Mutant[] = [
   {
     name: 'consumers of a pulled group that has left are still counted',
     file: `${CONSUME}/pull/pull-groups.ts`,
-    find: '      metrics.forgetConsumer(member.topic.name, member.subscription.group, consumer)\n',
-    replace: '      void consumer\n',
+    find: 'this.#runtime.instrumentation.metrics.forgetConsumer(topic.name, subscription.group, consumer)',
+    replace: 'void [topic, subscription, consumer]',
     tests: ['conformance/pulling', 'conformance/consumers', 'conformance/metrics'],
+  },
+  {
+    name: 'a group leaves while somebody pulls from it',
+    file: `${CONSUME}/pull/pull-groups.ts`,
+    find: 'else if (member.pulls === 0) void',
+    replace: 'else void',
+    tests: ['conformance/pulling', 'server/test/pull.test'],
   },
   {
     name: 'a long lease of a pull does not keep its group alive',
     file: `${CONSUME}/pull/pull-groups.ts`,
-    find: 'if (member.subscription.uid === subscriptionUid) this.#keep(member, ms)',
-    replace: 'if (member.subscription.uid === subscriptionUid) void ms',
+    find: 'for (const member of this.#membersOf(subscriptionUid)) this.#keep(member, ms)',
+    replace: 'void this.#membersOf(subscriptionUid + ms)',
     tests: ['conformance/pulling', 'server/test/pull.test'],
   },
 ]

@@ -104,8 +104,8 @@ const publish: Mutant[] = [
   {
     name: 'a message of many bytes in few characters is not measured',
     file: `${TOPICS}/publish/outgoing.ts`,
-    find: '* 3 <= limit) return',
-    replace: '<= limit) return',
+    find: 'MESSAGE_BYTES + 3 * (payload.length',
+    replace: 'MESSAGE_BYTES + (payload.length',
     tests: ['unit/outgoing', 'conformance/bad-input'],
   },
 ]
