@@ -46,8 +46,8 @@ const published = (key: string, call: number): [Entry, Entry] => [
   publish(key, 'invoked', call),
   publish(key, 'ok', call),
 ]
-const loss = (from: number, to: number, what: LossEntry['what'] = 'loss'): Entry => ({
-  ...{ what, fault: 'failover', scope: '', from: from * SECOND, to: to * SECOND },
+const loss = (from: number, to: number, what: LossEntry['what'] = 'loss', fault = 'failover'): Entry => ({
+  ...{ what, fault, scope: '', from: from * SECOND, to: to * SECOND },
 })
 const reset: [Entry, Entry] = [
   { what: 'operate', phase: 'invoked', call: 90, verb: 'reset', topic: TOPIC, group: 'email' },
@@ -98,6 +98,36 @@ describe('a lost message', () => {
     assert.deepEqual(rulesOf({ entries: lines(...published('a', 1), loss(1, 3)) }), [])
     assert.deepEqual(rulesOf({ entries: lines(...published('a', 1), loss(3, 4)) }), ['lost'])
     assert.deepEqual(rulesOf({ entries: lines(...published('a', 1), loss(1, 3, 'crash')) }), ['lost'])
+  })
+})
+
+describe('a publish whose outcome is unknown, at the time of a power loss', () => {
+  const groups = [GROUP, { ...GROUP, group: 'billing' }]
+  const begin = [publish('a', 'invoked', 1), publish('a', 'unknown', 1)]
+  const powerLoss = loss(3, 5, 'crash', 'power-loss')
+
+  it('may be gone although a process received it, because commits are seen before they are synced', () => {
+    assert.deepEqual(rulesOf({ entries: lines(...begin, { ...delivered('a'), at: 4 }, powerLoss), groups }), [])
+  })
+
+  it('is stored if it was settled then, or received afterwards', () => {
+    const settled = lines(...begin, ...[delivered('a'), ...acked('a')], powerLoss)
+    assert.deepEqual(rulesOf({ entries: settled, groups }), ['lost'])
+    const afterwards = lines(...begin, { ...delivered('a'), at: 6 }, powerLoss)
+    assert.deepEqual(rulesOf({ entries: afterwards, groups }), ['lost'])
+  })
+
+  it('is stored if it was received at the time of another crash', () => {
+    const entries = lines(...begin, { ...delivered('a'), at: 4 }, loss(3, 5, 'crash', 'restart'))
+    assert.deepEqual(rulesOf({ entries, groups }), ['lost'])
+  })
+
+  it('may be gone in part, if it was a batch', () => {
+    const batch: Entry = { what: 'publish', phase: 'invoked', call: 1, topic: TOPIC, keys: ['a', 'b'], round: 1 }
+    assert.deepEqual(rulesOf({ entries: lines(batch, { ...delivered('a'), at: 4 }, powerLoss) }), [])
+    assert.deepEqual(rulesOf({ entries: lines(batch, { ...delivered('a'), at: 6 }, ...acked('a'), powerLoss) }), [
+      'torn batch',
+    ])
   })
 })
 

@@ -1,5 +1,5 @@
 /** When a repeated delivery is right: an operator asked for it, or the database lost what it knew. */
-import type { History, Span } from './history.ts'
+import type { History, Span, Story } from './history.ts'
 
 /** Verbs after which messages that were acknowledged, or had attempts, may be delivered again from the first attempt. */
 const REWINDING = new Set(['reset', 'redrive', 'backfill', 'resume-backfill'])
@@ -31,4 +31,17 @@ export const isClaimLost = ({ losses }: History, topic: string, span: Span): boo
   losses.some(
     ({ scope, from, to }) =>
       topic.startsWith(scope) && touches({ from: from - CLAIM_DELAY, to: to + CLAIM_LIFE }, span),
+  )
+
+/**
+ * SQLite's commits are seen before they are synced, and one whose sync fails is gone after a power loss. A delivery shows
+ * that a message was stored for good only if it was made at another time, or settled.
+ */
+export const isStored = (history: History, { topic, deliveries, settlements }: Story): boolean =>
+  settlements.some(({ outcome }) => outcome === 'ok') || deliveries.some(({ at }) => !isUnsynced(history, topic, at))
+
+const isUnsynced = ({ losses }: History, topic: string, at: number): boolean =>
+  losses.some(
+    ({ fault, scope, from, to }) =>
+      fault === 'power-loss' && topic.startsWith(scope) && at >= from - CLAIM_DELAY && at <= to,
   )

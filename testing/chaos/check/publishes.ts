@@ -1,5 +1,5 @@
 /** Invariants 1 and 5: what was acknowledged as published arrives everywhere, and nothing else does. */
-import { isLost, isRewound } from './excuses.ts'
+import { isLost, isRewound, isStored } from './excuses.ts'
 import type { FinalGroup, History, Publish, Story } from './history.ts'
 import { nameOf, type Violation } from './violation.ts'
 
@@ -19,10 +19,11 @@ export function checkPublishes(history: History): Violation[] {
   ]
 }
 
-/** A publish whose outcome is unknown counts as stored as soon as any group has seen the message. */
+/** A publish whose outcome is unknown counts as stored once any group has seen the message. */
 function* findLost(history: History, group: FinalGroup, stories: Stories): Generator<Violation> {
   const dead = new Set(group.deadLetters.map(({ key }) => key))
-  const seen = new Set(history.stories.filter(({ topic }) => topic === group.topic).map(({ key }) => key))
+  const ofTopic = history.stories.filter(({ topic }) => topic === group.topic)
+  const seen = new Set(ofTopic.filter(story => isStored(history, story)).map(({ key }) => key))
   // What was seen may have been stored by a later call of the same publish, whose commit was lost.
   const mayBeGone = new Set(
     history.publishes
@@ -97,7 +98,8 @@ function findReusedIds({ publishes, stories }: History): Violation[] {
 
 /** One publish is one transaction: all of its messages are stored, or none. */
 function findTornBatches(history: History): Violation[] {
-  const seen = new Set(history.stories.map(({ topic, key }) => `${topic} ${key}`))
+  const stored = history.stories.filter(story => isStored(history, story))
+  const seen = new Set(stored.map(({ topic, key }) => `${topic} ${key}`))
   const calls = Map.groupBy(history.publishes, ({ pid, call }) => `${pid}/${call}`)
   return [...calls.values()].flatMap((batch): Violation[] => {
     const [first] = batch
