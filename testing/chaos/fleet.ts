@@ -55,8 +55,8 @@ export class Fleet implements AsyncDisposable {
 
   /** All have the database open. */
   async ready(): Promise<void> {
-    const scripts = [...this.#running.values()].map(({ script }) => script)
-    await until(() => scripts.every(({ messages }) => messages.length > 0), {
+    const isReady = ({ script }: Running): boolean => script.messages.length > 0
+    await until(() => [...this.#running.values()].every(isReady), {
       what: 'the processes to start',
       timeout: START_MS,
     })
