@@ -61,6 +61,49 @@ export function adminDeadLetters({ stores, shared }: ConformanceStores): void {
           assert.equal(await other.poll(0), null)
         })
 
+        it('is delivered once more, not twice, if its group was reset to a position before it', async () => {
+          await using database = await store.fresh()
+          const tm = await database.open()
+          await tm.configureTopic('events', { ...CONFIG, maxAttempts: 2, backoff: { initial: 0, max: 0 } })
+          const reader = tm.reader('events', { group: 'g', batchSize: 10 })
+          await reader.ready()
+          await tm.publishBatch('events', [1, 2])
+          for (const attempt of [1, 2]) {
+            for (const delivery of [await receive(reader), await receive(reader)]) {
+              assert.equal(delivery.attempt, attempt)
+              await delivery.nack(new Error('no'))
+            }
+          }
+          await tm.admin.resetGroup('events', 'g', 'beginning')
+          assert.equal((await tm.admin.redrive('events', { group: 'g' })).redriven, 2)
+          for (const attempt of [1, 2]) {
+            const deliveries = [await receive(reader), await receive(reader)]
+            assert.deepEqual(
+              deliveries.map(each => [each.payload, each.attempt]),
+              [1, 2].map(payload => [payload, attempt]),
+            )
+            await Promise.all(deliveries.map(delivery => delivery.nack(new Error('no'))))
+          }
+          assert.equal(await reader.poll(0), null)
+          assert.equal((await tm.admin.deadLetters('events')).length, 2)
+        })
+
+        it('is delivered once more if a page that it belongs to is held at that moment', async () => {
+          await using database = await store.fresh()
+          const tm = await database.open()
+          await tm.configureTopic('events', { ...CONFIG, maxAttempts: 1 })
+          const reader = tm.reader('events', { group: 'g', batchSize: 10 })
+          await reader.ready()
+          await tm.publish('events', 1)
+          await (await receive(reader)).nack(new Error('no'))
+          await tm.admin.resetGroup('events', 'g', 'beginning')
+          const held = await receive(reader)
+          assert.equal((await tm.admin.redrive('events', { group: 'g' })).redriven, 1)
+          await held.nack(new Error('again'))
+          assert.equal(await reader.poll(0), null)
+          assert.equal((await tm.admin.deadLetters('events')).length, 1)
+        })
+
         it('is selected by id, group, error, key or time, or all', async () => {
           await using database = await store.fresh()
           const tm = await database.open()

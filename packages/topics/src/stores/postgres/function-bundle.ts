@@ -38,6 +38,7 @@ const FILES = [
   'previews',
   'browse',
   'admin',
+  'redrive',
   'repair',
   'bundle',
 ]

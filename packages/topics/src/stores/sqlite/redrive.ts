@@ -1,6 +1,7 @@
 import type { DeadLetterSelection, RedrivenPage, Undeliverable } from '../dead-letters.ts'
 import type { TopicRecord } from '../topic-record.ts'
 import type { SqlValue } from './driver.ts'
+import { heldIds } from './held-ids.ts'
 import { requiredRow, rowOf, rowsOf } from './rows.ts'
 import { logTable } from './topic-rows.ts'
 import type { Transaction } from './transaction.ts'
@@ -11,6 +12,7 @@ type Letter = {
   version: number
   history: string
   subscription_id: number
+  cursor: number
   bit: number | null
 }
 
@@ -23,7 +25,7 @@ export function redrive(tx: Transaction, topic: TopicRecord, selection: DeadLett
   const { where, values } = matching(topic, selection)
   const letters = rowsOf<Letter>(
     tx.prepare(`
-      select d.id, d.log_id, d.version, d.history, s.id as subscription_id, s.bit
+      select d.id, d.log_id, d.version, d.history, s.id as subscription_id, s.cursor, s.bit
       from tidemark_dead_letter d
       join tidemark_subscription s on s.topic_id = d.topic_id and s.group_name = d.group_name
       where ${where} and s.status in ('ACTIVE', 'PAUSED') and ${isKept(topic)}
@@ -56,11 +58,17 @@ const isKept = (topic: TopicRecord): string =>
   `exists (select 1 from ${logTable(topic.id)} l where l.id = d.log_id and l.salt = d.salt)`
 
 function bringBack(tx: Transaction, topic: TopicRecord, letter: Letter): void {
-  // After a cursor reset a message may already be in delivery; it is not queued twice.
-  tx.prepare(`
+  if (!isComing(tx, letter)) {
+    tx.prepare(`
       insert into tidemark_retry (subscription_id, id, attempts, version, due_at, suspect, history)
-      values (?, ?, 0, ?, ?, 0, ?)
-      on conflict do nothing`).run(letter.subscription_id, letter.log_id, letter.version, tx.now(), letter.history)
+      values (?, ?, 0, ?, ?, 0, ?)`).run(
+      letter.subscription_id,
+      letter.log_id,
+      letter.version,
+      tx.now(),
+      letter.history,
+    )
+  }
   if (letter.bit !== null && hasTracking(tx, topic)) {
     tx.prepare(`update tidemark_track_${topic.id} set completed = completed & ~(1 << ?) where id = ?`).run(
       letter.bit,
@@ -69,6 +77,10 @@ function bringBack(tx: Transaction, topic: TopicRecord, letter: Letter): void {
   }
   tx.prepare('delete from tidemark_dead_letter where id = ?').run(letter.id)
 }
+
+/** After a reset, the cursor, a retry or a page lease may deliver the message anyway; it is not queued twice. */
+const isComing = (tx: Transaction, { subscription_id, cursor, log_id }: Letter): boolean =>
+  log_id > cursor || heldIds(tx, subscription_id, log_id, log_id).length > 0
 
 const hasTracking = (tx: Transaction, topic: TopicRecord): boolean =>
   rowOf(tx.prepare("select 1 from sqlite_schema where type = 'table' and name = ?"), `tidemark_track_${topic.id}`) !==

@@ -1,4 +1,4 @@
--- Admin operations: retries, dead letters, claims, cursor resets and consistency checks.
+-- Admin operations: retries, claims, cursor resets and consistency checks.
 
 -- The group's pending retries with the metadata of their messages, read by primary key, starting after `after`.
 create function tidemark_fn.waiting_retries(p_topic int, p_subscription int, p_after bigint, p_limit int)
@@ -82,60 +82,6 @@ begin
     perform tidemark_fn.keep_newest(s, p_limit);
   end if;
   return s.status;
-end
-$$;
-
--- Returns dead letters to delivery if their group is live and their message still exists. The message must match in
--- both id and salt, because ids are reused after a restore. Returns the number redriven and, for live groups, the
--- number whose message is gone.
-create function tidemark_fn.redrive(p_topic int, p_ids bigint[], out redriven int, out gone int)
-language plpgsql volatile as $$
-declare
-  kept_ids bigint[];
-  kept_xids xid8[];
-  kept_salts bigint[];
-  taken bigint[];
-begin
-  select coalesce(array_agg(distinct d.message_id), '{}') into kept_ids from tidemark.dead_letter as d where d.id = any(p_ids);
-  select coalesce(array_agg(k.id), '{}'), coalesce(array_agg(k.xid), '{}'), coalesce(array_agg(k.salt), '{}')
-  into kept_ids, kept_xids, kept_salts
-  from tidemark_fn.records_of(format(
-    'select l.id, l.xid, l.salt from unnest($1) as wanted (id) cross join lateral '
-    '(select * from tidemark.log_%s as m where m.id = wanted.id limit 1) as l', p_topic), kept_ids)
-    as k (id bigint, xid xid8, salt bigint);
-  select coalesce(array_agg(x.id), '{}') into taken from (
-    select d.id from tidemark.dead_letter as d
-    join tidemark.subscription as s on s.topic_id = d.topic_id and s.group_name = d.group_name
-    where d.topic_id = p_topic and d.id = any(p_ids) and s.status in ('ACTIVE', 'PAUSED')
-      and exists (select from unnest(kept_ids, kept_salts) as k (id, salt) where k.id = d.message_id and k.salt = d.salt)
-    order by d.id
-    for update of d skip locked
-  ) as x;
-  -- After a cursor reset a message may already be in delivery; it is not queued twice.
-  insert into tidemark.retry (subscription_id, id, xid, attempts, version, due_at, suspect, history)
-  select s.id, k.id, k.xid, 0, d.version, clock_timestamp(), false, d.history
-  from tidemark.dead_letter as d
-  join tidemark.subscription as s on s.topic_id = d.topic_id and s.group_name = d.group_name
-  join unnest(kept_ids, kept_xids) as k (id, xid) on k.id = d.message_id
-  where d.id = any(taken)
-  on conflict do nothing;
-  if to_regclass(format('tidemark.track_%s', p_topic)) is not null then
-    perform tidemark_fn.run(format(
-      'update tidemark.track_%s as t set completed = t.completed & ~w.bits from ('
-      'select d.message_id as id, bit_or(1::bigint << s.bit) as bits from tidemark.dead_letter as d '
-      'join tidemark.subscription as s on s.topic_id = d.topic_id and s.group_name = d.group_name '
-      'where d.id = any($1) and s.bit is not null group by d.message_id) as w where t.id = w.id',
-      p_topic), taken);
-  end if;
-  delete from tidemark.dead_letter as d where d.id = any(taken);
-  redriven := cardinality(taken);
-  select count(*) into gone from tidemark.dead_letter as d
-  where d.topic_id = p_topic and d.id = any(p_ids)
-    and exists (
-      select from tidemark.subscription as s
-      where s.topic_id = d.topic_id and s.group_name = d.group_name and s.status in ('ACTIVE', 'PAUSED')
-    )
-    and not exists (select from unnest(kept_ids, kept_salts) as k (id, salt) where k.id = d.message_id and k.salt = d.salt);
 end
 $$;
 

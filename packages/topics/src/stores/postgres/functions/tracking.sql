@@ -148,11 +148,19 @@ $$;
 -- Which of these ids the group's live leases and retry rows hold.
 create function tidemark_fn.held_ids(s tidemark.subscription, low bigint, high bigint) returns bigint[]
 language plpgsql volatile as $$
+begin
+  return array(select r.id from tidemark.retry as r where r.subscription_id = s.id and r.id between low and high)
+    || tidemark_fn.paged_ids(s, low, high);
+end
+$$;
+
+-- Those that the group's pages hold.
+create function tidemark_fn.paged_ids(s tidemark.subscription, low bigint, high bigint) returns bigint[]
+language plpgsql volatile as $$
 declare
   l tidemark.lease;
-  held bigint[];
+  held bigint[] := '{}';
 begin
-  held := array(select r.id from tidemark.retry as r where r.subscription_id = s.id and r.id between low and high);
   for l in
     select * from tidemark.lease as x
     where x.subscription_id = s.id and x.kind = 'page' and x.done_at is null and x.expired_at is null
