@@ -52,6 +52,17 @@ export async function* tablesOf(index: IndexDatabase): AsyncGenerator<DumpedTabl
   }
 }
 
+/** How many rows all tables have together. */
+export async function countRows(index: IndexDatabase): Promise<number> {
+  let count = 0
+  const schema = index.engine === 'postgres' ? 'run.' : ''
+  for (const table of await namesOf(index, SQL[index.engine].tables)) {
+    const [row] = await index.read<{ count: unknown }>(`select count(*) as count from ${schema}${table}`)
+    count += Number(row?.count)
+  }
+  return count
+}
+
 /**
  * All of it as bytes. Not the file itself: in a SQLite file a row stands where its turn came, and after a kill another
  * batch may come first.

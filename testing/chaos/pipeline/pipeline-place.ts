@@ -8,17 +8,18 @@ import { createFolder, fastFolder, removeFolder } from '../../folders.ts'
 import { startPostgres } from '../../postgres-server.ts'
 import type { Engine } from '../world.ts'
 
-export const LAST_TICK = 600
+/** Slow enough that the faults meet ticks at every stage. */
+export const TICKS_PER_SECOND = 60
 const BATCH = 20
 
-/** Slow enough that the faults meet ticks at every stage; batches by number alone, so that the index is the same. */
-const SETTINGS: Settings = {
+/** Batches by number alone, so that the index is the same. */
+const settingsOf = (lastTick: number): Settings => ({
   ...simulationOption('RUN_ID', RUN_ID),
-  ...simulationOption('MAX_TICKS', LAST_TICK),
-  ...simulationOption('TICKS_PER_SECOND', 60),
+  ...simulationOption('MAX_TICKS', lastTick),
+  ...simulationOption('TICKS_PER_SECOND', TICKS_PER_SECOND),
   TIDEMARK_PIPELINE__SERVICES__PERSISTENCE__BATCH_TIMEOUT: '10m',
   TIDEMARK_PIPELINE__SERVICES__PERSISTENCE__MAX_BATCH_SIZE: String(BATCH),
-}
+})
 
 /** Undoes it. */
 type Return = () => Promise<void>
@@ -34,17 +35,17 @@ export type PipelinePlace = AsyncDisposable & {
   takeStorage(): Promise<Return>
 }
 
-export const createPipelinePlace = (engine: Engine): Promise<PipelinePlace> =>
-  engine === 'sqlite' ? onSqlite() : onPostgres()
+export const createPipelinePlace = (engine: Engine, lastTick: number): Promise<PipelinePlace> =>
+  engine === 'sqlite' ? onSqlite(settingsOf(lastTick)) : onPostgres(settingsOf(lastTick))
 
 /** A database is away while another program holds its write lock. */
-async function onSqlite(): Promise<PipelinePlace> {
+async function onSqlite(settings: Settings): Promise<PipelinePlace> {
   const folder = createFolder('tidemark-chaos-pipeline', fastFolder())
   const index = join(folder, 'index')
   return {
     ...storageIn(folder),
     index: `sqlite:${index}`,
-    settings: SETTINGS,
+    settings,
     takeTopics: async () => lock([join(folder, 'topics.db')]),
     takeIndex: async () => lock(existsSync(index) ? readdirSync(index).map(name => join(index, name)) : []),
     [Symbol.asyncDispose]: async () => removeFolder(folder),
@@ -52,7 +53,7 @@ async function onSqlite(): Promise<PipelinePlace> {
 }
 
 /** A database is away while its network is silent; topics and index have one each. */
-async function onPostgres(): Promise<PipelinePlace> {
+async function onPostgres(settings: Settings): Promise<PipelinePlace> {
   const folder = createFolder('tidemark-chaos-pipeline', fastFolder())
   const server = await startPostgres()
   const topics = await Network.to(server.url)
@@ -65,7 +66,7 @@ async function onPostgres(): Promise<PipelinePlace> {
     ...storageIn(folder),
     index: server.url,
     settings: {
-      ...SETTINGS,
+      ...settings,
       TIDEMARK_PIPELINE__RESOURCES__TOPICS__URL: topics.url,
       TIDEMARK_PIPELINE__RESOURCES__INDEXES__RUNS__ADDRESS: index.url,
     },
