@@ -53,7 +53,7 @@ export class Fleet implements AsyncDisposable {
     for (const post of posts) this.#start(post)
   }
 
-  /** All have the database open. */
+  /** All have the database open, and groups have started. */
   async ready(): Promise<void> {
     const isReady = ({ script }: Running): boolean => script.messages.length > 0
     await until(() => [...this.#running.values()].every(isReady), {

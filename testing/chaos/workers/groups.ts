@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { type ConsumerGroup, type Delivery, SubscriptionGoneError, type Tidemark } from 'tidemark'
 import { isBad, type Payload } from '../world.ts'
 import { handed, noteDelivered, noteSettlement } from './settle.ts'
-import { isPassing, journal, pause, random, runWorker, stopping } from './worker.ts'
+import { isPassing, journal, pause, random, runWorker, sayReady, stopping } from './worker.ts'
 
 /** Long enough that a process which is stopped holds messages. */
 const LONGEST_WORK_MS = 80
@@ -17,10 +17,12 @@ export async function runGroups(
     tm.on('namespace-gone', ({ error }) => ended.abort(error))
     tm.on('group-stopped', ({ reason }) => reason && ended.abort(reason))
     const running = await Promise.all(groups.map(each => startPatiently(tm, each)))
+    // A group that is stopped before has not yet the heartbeats by which it is found dead.
+    sayReady()
     while (!stopping.signal.aborted && !ended.signal.aborted) await pause(50)
     ended.signal.throwIfAborted()
     await Promise.all(running.map(group => group?.stop({ timeout: '5s' })))
-  })
+  }, false)
 }
 
 async function startPatiently(

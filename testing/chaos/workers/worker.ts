@@ -55,14 +55,20 @@ export const nextCall = (): number => ++calls
 const rightTime = Date.now
 let failingSyncs = 0
 
-/** Opens the namespace, as often as it takes, and hands it to `work` until the run asks for the end. */
-export async function runWorker(work: (tm: Tidemark) => Promise<void>): Promise<void> {
+/** The run waits for it before the first fault. */
+export const sayReady = (): void => void process.send?.('ready')
+
+/**
+ * Opens the namespace, as often as it takes, and hands it to `work` until the run asks for the end. The process is ready
+ * then, unless `work` itself says so later.
+ */
+export async function runWorker(work: (tm: Tidemark) => Promise<void>, isReadyThen = true): Promise<void> {
   process.on('message', (order: Order) => obey(order))
   await breakSyncs()
   while (!stopping.signal.aborted) {
     const tm = await openPatiently()
     if (tm === undefined) break
-    process.send?.('ready')
+    if (isReadyThen) sayReady()
     try {
       await work(tm)
     } catch (error) {
