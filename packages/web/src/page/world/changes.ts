@@ -6,8 +6,8 @@ import type { Frame } from './plane.ts'
  * A tick of 1000 × 1000 takes 9 MB decoded, 2.4 MB as the changes to an empty world, and 0.3 MB to the tick before.
  */
 export function changesOf(before: Cells | undefined, now: Cells): Uint8Array<ArrayBuffer> {
-  writer.clear()
   const { type, value, owner } = now
+  let end = 0
   let last = 0
   for (let at = 0; at < type.length; at++) {
     const isOwner = owner[at] !== (before === undefined ? 0 : before.owner[at])
@@ -17,14 +17,28 @@ export function changesOf(before: Cells | undefined, now: Cells): Uint8Array<Arr
       value[at] === (before === undefined ? 0 : before.value[at])
     )
       continue
-    writer.reserve()
-    writer.varint((at - last) * 2 + (isOwner ? 1 : 0))
-    writer.byte(type[at] as number)
-    writer.varint(zigzag(value[at] as number))
-    if (isOwner) writer.varint(zigzag(owner[at] as number))
+    if (end + MOST_OF_A_CELL > written.length) grow()
+    end = writeVarint((at - last) * 2 + (isOwner ? 1 : 0), end)
+    written[end++] = type[at] as number
+    end = writeVarint(zigzag(value[at] as number), end)
+    if (isOwner) end = writeVarint(zigzag(owner[at] as number), end)
     last = at
   }
-  return writer.bytes()
+  return written.slice(0, end)
+}
+
+/** A prime, so that no pattern of a world repeats with it. */
+const SAMPLED = 61
+
+/** The share of the cells with something in them that have changed, judged by a few. */
+export function shareOfChanges(before: Cells, { type, value, owner }: Cells): number {
+  let changed = 0
+  let filled = 0
+  for (let at = 0; at < type.length; at += SAMPLED) {
+    if (type[at] !== 0) filled++
+    if (type[at] !== before.type[at] || value[at] !== before.value[at] || owner[at] !== before.owner[at]) changed++
+  }
+  return filled === 0 ? 0 : changed / filled
 }
 
 /** Turns the cells that were compared into those they were compared with. */
@@ -59,35 +73,20 @@ const unzigzag = (value: number): number => (value >>> 1) ^ -(value & 1)
 const MOST_OF_A_CELL = 16
 
 /** Grows to the largest tick, and is used again for every other. */
-class Writer {
-  #bytes = new Uint8Array(4_096)
-  #end = 0
+let written = new Uint8Array(4_096)
 
-  clear(): void {
-    this.#end = 0
-  }
-
-  /** Makes room for one cell. */
-  reserve(): void {
-    if (this.#end + MOST_OF_A_CELL <= this.#bytes.length) return
-    const larger = new Uint8Array(this.#bytes.length * 2)
-    larger.set(this.#bytes)
-    this.#bytes = larger
-  }
-
-  byte(value: number): void {
-    this.#bytes[this.#end++] = value
-  }
-
-  varint(value: number): void {
-    let rest = value
-    for (; rest >= 0x80; rest >>>= 7) this.#bytes[this.#end++] = (rest & 0x7f) | 0x80
-    this.#bytes[this.#end++] = rest
-  }
-
-  bytes(): Uint8Array<ArrayBuffer> {
-    return this.#bytes.slice(0, this.#end)
-  }
+function grow(): void {
+  const larger = new Uint8Array(written.length * 2)
+  larger.set(written)
+  written = larger
 }
 
-const writer = new Writer()
+/** Returns where it ends. */
+function writeVarint(value: number, at: number): number {
+  const bytes = written
+  let end = at
+  let rest = value
+  for (; rest >= 0x80; rest >>>= 7) bytes[end++] = (rest & 0x7f) | 0x80
+  bytes[end++] = rest
+  return end
+}

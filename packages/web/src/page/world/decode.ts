@@ -15,21 +15,47 @@ export function decodeCells(
   const width = shape[plane.x] ?? 1
   const height = plane.y === undefined ? 1 : (shape[plane.y] ?? 1)
   const frame = blankFrame(tick, width, height, over)
-  const [flat, types, values, owners] = findColumns(bytes).map(piece => piece && new Varints(bytes, piece))
+  const { type, value, owner } = frame
   const isFlat = shape.length <= 2 && plane.x === 0
+  let [[flatAt, flatEnd], [typeAt, typeEnd], [valueAt, valueEnd], [ownerAt, ownerEnd]] = findColumns(bytes)
   let position = 0
-  while (flat?.hasMore) {
-    position += flat.next()
-    const type = types?.next() ?? 0
-    const value = values?.next() ?? 0
-    const owner = owners?.next() ?? 0
+  while (flatAt < flatEnd) {
+    position += varint(bytes, flatAt)
+    flatAt = end
+    const ofType = typeAt < typeEnd ? varint(bytes, typeAt) : none(typeAt)
+    typeAt = end
+    const ofValue = valueAt < valueEnd ? varint(bytes, valueAt) : none(valueAt)
+    valueAt = end
+    const ofOwner = ownerAt < ownerEnd ? varint(bytes, ownerAt) : none(ownerAt)
+    ownerAt = end
     const at = isFlat ? position : placeIn(position, shape, plane, width)
     if (at < 0) continue
-    frame.type[at] = Math.min(255, type)
-    frame.value[at] = unzigzag(value)
-    frame.owner[at] = unzigzag(owner)
+    type[at] = Math.min(255, ofType)
+    value[at] = unzigzag(ofValue)
+    owner[at] = unzigzag(ofOwner)
   }
   return frame
+}
+
+/** Where the number that was read last ends. An object per column instead took half as long again. */
+let end = 0
+
+function varint(bytes: Uint8Array, at: number): number {
+  let next = at
+  let byte = bytes[next++] as number
+  let value = byte & 0x7f
+  for (let shift = 7; byte >= 0x80; shift += 7) {
+    byte = bytes[next++] as number
+    value |= (byte & 0x7f) << shift
+  }
+  end = next
+  return value
+}
+
+/** A column may be left out, or end early: the rest of its numbers are 0. */
+function none(at: number): number {
+  end = at
+  return 0
 }
 
 const unzigzag = (value: number): number => (value >>> 1) ^ -(value & 1)
@@ -51,48 +77,16 @@ function placeIn(position: number, shape: readonly number[], { x, y, fixed }: Pl
 }
 
 type Piece = readonly [start: number, end: number]
+const NONE: Piece = [0, 0]
 
-function findColumns(bytes: Uint8Array): (Piece | undefined)[] {
-  const columns: (Piece | undefined)[] = [undefined, undefined, undefined, undefined]
-  let at = 0
-  while (at < bytes.length) {
-    const tag = bytes[at++] as number
-    let length = 0
-    let shift = 0
-    for (let byte = 0x80; byte >= 0x80; shift += 7) {
-      byte = bytes[at++] as number
-      length |= (byte & 0x7f) << shift
-    }
+function findColumns(bytes: Uint8Array): [Piece, Piece, Piece, Piece] {
+  const columns: [Piece, Piece, Piece, Piece] = [NONE, NONE, NONE, NONE]
+  for (let at = 0; at < bytes.length; ) {
+    const tag = bytes[at] as number
     if ((tag & 7) !== 2) throw new Error('The server sent cells that this page cannot read')
-    columns[(tag >> 3) - 1] = [at, at + length]
-    at += length
+    const length = varint(bytes, at + 1)
+    at = end + length
+    columns[(tag >> 3) - 1] = [end, at]
   }
   return columns
-}
-
-class Varints {
-  readonly #bytes: Uint8Array
-  readonly #end: number
-  #at: number
-
-  constructor(bytes: Uint8Array, [start, end]: Piece) {
-    this.#bytes = bytes
-    this.#at = start
-    this.#end = end
-  }
-
-  get hasMore(): boolean {
-    return this.#at < this.#end
-  }
-
-  next(): number {
-    let byte = this.#bytes[this.#at++] as number
-    if (byte < 0x80) return byte
-    let value = byte & 0x7f
-    for (let shift = 7; byte >= 0x80; shift += 7) {
-      byte = this.#bytes[this.#at++] as number
-      value |= (byte & 0x7f) << shift
-    }
-    return value
-  }
 }

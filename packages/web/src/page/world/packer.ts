@@ -1,4 +1,4 @@
-import { changesOf } from './changes.ts'
+import { changesOf, shareOfChanges } from './changes.ts'
 import type { Frame } from './plane.ts'
 
 /** A tick as the changes to the tick that was packed before it, or to an empty world, which begins a series. */
@@ -47,6 +47,8 @@ export class FramePacker {
     const before = this.#before
     if (before === undefined || this.#length >= MOST_IN_A_SERIES) return undefined
     if (before.width !== frame.width || before.height !== frame.height) return undefined
+    // Both are written for the same price, so that of a tick from far away only the whole one should be.
+    if (shareOfChanges(before, frame) > MOST_OF_A_WHOLE) return undefined
     const changes = changesOf(before, frame)
     return changes.length <= this.#startBytes * MOST_OF_A_WHOLE ? changes : undefined
   }
