@@ -4,7 +4,6 @@ import { whole } from '../format.ts'
 import { get } from '../http.ts'
 import { overview, watchInDetail } from '../live.ts'
 import { useLoaded } from '../parts/load.ts'
-import { Mark } from '../parts/mark.tsx'
 import { Empty, Failed, Loading } from '../parts/states.tsx'
 import { ErrorRow } from './error-row.tsx'
 import type { ErrorKinds } from './letter-shapes.ts'
@@ -63,9 +62,7 @@ function None({ topic, group }: { topic: string | undefined; group: string | und
   const where = [topic, group].filter(Boolean).join(' / ')
   return (
     <Empty title={where === '' ? 'No dead letters' : `${where} has no dead letters`}>
-      <Mark kind="ok" word="healthy">
-        A message comes here when its last attempt has failed.
-      </Mark>
+      A message comes here when its last attempt has failed.
     </Empty>
   )
 }

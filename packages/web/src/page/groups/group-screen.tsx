@@ -11,6 +11,7 @@ import { LoadingScreen } from '../parts/skeleton.tsx'
 import { Empty } from '../parts/states.tsx'
 import { times } from '../preferences.ts'
 import type { GroupLive, TopicLive } from '../shapes.ts'
+import { NoSuchTopic } from '../topics/no-such-topic.tsx'
 import { BackfillPanel } from './backfill-panel.tsx'
 import { ClaimsPanel } from './claims-panel.tsx'
 import { GroupActions } from './group-actions.tsx'
@@ -35,6 +36,7 @@ export function GroupScreen({ topic: topicName, group: groupName }: { topic: str
   // Of a topic with very many groups the first snapshot has some; the one in detail follows.
   const isPartial = topic !== undefined && topic.groups.length < Math.min(topic.totals.groups, MOST_GROUPS)
   if (seen.current === undefined && isPartial) return <LoadingScreen name="group" />
+  if (seen.current === undefined && topic === undefined) return <NoSuchTopic name={topicName} />
   if (seen.current === undefined)
     return (
       <Empty isWhole title={`${topicName} has no group ${groupName === '' ? '(queue)' : groupName}`}>

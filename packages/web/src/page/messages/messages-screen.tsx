@@ -3,7 +3,8 @@ import { pushQuery, query, replaceQuery, topicAddress } from '../address.ts'
 import { whole } from '../format.ts'
 import { addCommands } from '../keys.ts'
 import { overview, topicNamed } from '../live.ts'
-import { Empty, Failed, Loading } from '../parts/states.tsx'
+import { Failed, Loading } from '../parts/states.tsx'
+import { NoSuchTopic } from '../topics/no-such-topic.tsx'
 import { filterOf } from './filter.ts'
 import { Filters } from './filters.tsx'
 import { Inspector } from './inspector.tsx'
@@ -24,12 +25,7 @@ export function MessagesScreen({ topic }: { topic: string }) {
   const selected = given.get('m')
   useListKeys(messages, isTailing)
   const live = topicNamed(topic)
-  if (overview.value !== undefined && live === undefined)
-    return (
-      <Empty isWhole title={`There is no topic ${topic}`}>
-        It may have been deleted. <a href="/topics">All topics</a>
-      </Empty>
-    )
+  if (overview.value !== undefined && live === undefined) return <NoSuchTopic name={topic} />
   return (
     <div class="stack">
       <div class="row spread">

@@ -43,12 +43,20 @@ export function ServicesScreen({ service: chosen }: { service?: string }) {
   const error = status.error.value
   if (error instanceof Problem && error.code === 'TIDEMARK_NOT_SERVED')
     return (
-      <Empty isWhole title="This server runs no pipeline" command="npx tidemark start">
+      <Empty isWhole title="This server runs no pipeline" command="tidemark start">
         It serves topics alone. A pipeline and its services appear here when the server is started with one.
       </Empty>
     )
-  if (error !== undefined) return <Failed error={error} retry={status.reload} />
-  if (found === undefined) return <LoadingScreen name="services" />
+  const failed = error !== undefined && <Failed error={error} retry={status.reload} />
+  if (found === undefined)
+    return failed ? (
+      <div class="stack">
+        <h1>Services</h1>
+        {failed}
+      </div>
+    ) : (
+      <LoadingScreen name="services" />
+    )
   const isAnyKnown = chosen === undefined || found.services.some(({ name }) => name === chosen)
   return (
     <div class="stack">
@@ -59,6 +67,7 @@ export function ServicesScreen({ service: chosen }: { service?: string }) {
         </div>
         <PipelineActions status={found} reload={status.reload} />
       </div>
+      {failed}
       {found.disk.paused && (
         <p class="banner inset" role="alert">
           The sources wait for {found.disk.reason ?? 'room on the disk'}.

@@ -8,6 +8,7 @@ import { LoadingScreen } from '../parts/skeleton.tsx'
 import { Sparkline, trend } from '../parts/sparkline.tsx'
 import { Empty } from '../parts/states.tsx'
 import type { TopicLive } from '../shapes.ts'
+import { NoSuchTopic } from './no-such-topic.tsx'
 import { River } from './river/river.tsx'
 import { SettingsPanel } from './settings-panel.tsx'
 import { TopicRail } from './topic-rail.tsx'
@@ -17,12 +18,7 @@ import { useRecentRates } from './use-recent-rates.ts'
 export function TopicScreen({ topic: name }: { topic: string }) {
   const topic = topicNamed(name)
   if (overview.value === undefined) return <LoadingScreen name="topic" />
-  if (topic === undefined)
-    return (
-      <Empty isWhole title={`There is no topic ${name}`}>
-        It may have been deleted. <a href="/topics">All topics</a>
-      </Empty>
-    )
+  if (topic === undefined) return <NoSuchTopic name={name} />
   return (
     <div class="beside">
       <TopicRail shown={name} />
@@ -96,7 +92,7 @@ function Figures({ topic }: { topic: TopicLive }) {
 function Unsubscribed({ topic: { topic, config, kept } }: { topic: TopicLive }) {
   const keepMs = config.zeroSubscriptionRetentionMs as number | null
   return (
-    <Empty title="Nobody is subscribed" command={`npx tidemark tail ${topic}`}>
+    <Empty title="Nobody is subscribed" command={`tidemark tail ${topic}`}>
       {plural(kept, 'message')} {kept === 1 ? 'is' : 'are'} kept{' '}
       {keepMs === null ? 'for ever' : `for ${duration(keepMs)}`}. A group appears here when a program starts one; to
       look at what comes, without a group:

@@ -1,6 +1,6 @@
 import { useRef } from 'preact/hooks'
 import { goTo, pushQuery, query, replaceQuery, topicAddress } from '../address.ts'
-import { bytes, count, rate, whole } from '../format.ts'
+import { bytes, count, plural, rate, whole } from '../format.ts'
 import { overview } from '../live.ts'
 import { Age } from '../parts/age.tsx'
 import { GroupMarks } from '../parts/group-marks.tsx'
@@ -76,7 +76,10 @@ function Tools({ words, sorted, shown, all }: { words: string; sorted: Sorted; s
           ))}
         </select>
       </label>
-      <span class="muted small">{shown === all ? whole(all) : `${whole(shown)} of ${whole(all)}`}</span>
+      <span class="muted small">
+        {shown === all ? '' : `${whole(shown)} of `}
+        {plural(all, 'topic')}
+      </span>
     </div>
   )
 }

@@ -29,14 +29,20 @@ export function RunsScreen() {
   const found = value.value
   if (found === undefined) {
     if (error.value instanceof Problem && error.value.code === 'TIDEMARK_NOT_SERVED') return <NotServed />
-    if (error.value !== undefined) return <Failed error={error.value} retry={reload} />
+    if (error.value !== undefined)
+      return (
+        <div class="stack">
+          <h1>Worlds</h1>
+          <Failed error={error.value} retry={reload} />
+        </div>
+      )
     return <LoadingScreen name="runs" />
   }
   if (found.runs.length === 0)
     return (
       <div class="stack">
         <h1>Worlds</h1>
-        <Empty title="No worlds yet" command="npm start">
+        <Empty title="No worlds yet" command="tidemark start">
           A run appears here as soon as the first ticks of a simulation are indexed.
         </Empty>
       </div>
