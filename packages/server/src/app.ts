@@ -14,6 +14,7 @@ import { answerProblem } from './problems/answer-problem.ts'
 import { answerClientError, answerConnect, answerExpectation } from './problems/client-error.ts'
 import { API, addRoute, type Route } from './route.ts'
 import { allRoutes } from './routes/all-routes.ts'
+import { isForPeople, sendShell } from './routes/page.ts'
 import { sharedSchemas } from './schemas/shared.ts'
 import { plain } from './security/addresses.ts'
 import { SECURITY_HEADERS, setSecurityHeaders } from './security/headers.ts'
@@ -122,7 +123,9 @@ function addHooks(app: FastifyInstance, context: Context, metrics: ServerMetrics
     done()
   })
   app.setErrorHandler((error, request, reply) => answerProblem(error, request, reply, settings.logger))
-  app.setNotFoundHandler(({ method, url }) => {
+  app.setNotFoundHandler((request, reply) => {
+    const { method, url } = request
+    if (settings.page && isForPeople(request)) return sendShell(context, reply.code(404))
     throw new NotFoundError(
       `There is no ${method} ${url.split('?')[0]?.slice(0, 200)}. GET ${API}/ lists the available routes`,
     )

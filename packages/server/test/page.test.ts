@@ -26,6 +26,23 @@ describe('the page', () => {
     assert.equal((await server.get('/nowhere', HTML)).status, 401)
   })
 
+  it('answers an address that does not exist with its shell, so that people are told in words', async () => {
+    await using server = await serve()
+    const { status, headers, text } = await server.get('/topics/orders/mesages', HTML)
+    assert.equal(status, 404)
+    assert.match(text, /^<!doctype html>/)
+    assert.match(String(headers['content-security-policy']), /require-trusted-types-for 'script'/)
+    for (const [path, accept] of [
+      ['/topics/orders/mesages', '*/*'],
+      ['/api/v1/nowhere', 'text/html'],
+      ['/assets/nothing.js', 'text/html'],
+    ] as const) {
+      const problem = await server.get(path, { accept })
+      assert.deepEqual([problem.status, problem.body.code], [404, 'TIDEMARK_NOT_FOUND'], path)
+    }
+    assert.equal((await server.post('/nowhere', {}, HTML)).status, 404)
+  })
+
   it('serves the files that the shell names, compressed and cacheable for ever', async () => {
     await using server = await serve()
     const { text } = await server.get('/', HTML)

@@ -30,6 +30,21 @@ const ADDRESSES = [
   '/runs/:runId',
 ]
 
+/** Somebody has mistyped an address of the page, or followed an old link. Programs name no HTML, and get a problem. */
+export const isForPeople = ({ method, url, headers }: FastifyRequest): boolean =>
+  method === 'GET' && !/^\/(api|assets)\//.test(url) && /\btext\/html\b/.test(headers.accept ?? '')
+
+export async function sendShell(context: Context, reply: FastifyReply): Promise<FastifyReply> {
+  const { shell } = await context.page()
+  return reply
+    .headers({
+      'content-type': 'text/html; charset=utf-8',
+      'content-security-policy': POLICY,
+      'cache-control': 'no-cache',
+    })
+    .send(shell)
+}
+
 export function pageRoutes(context: Context): Route[] {
   const load = (): Promise<Page> => context.page()
   return [
@@ -43,16 +58,7 @@ export function pageRoutes(context: Context): Route[] {
         hidden: true,
         summary: 'Get the page',
         answers: { 200: { says: 'HTML page', content: { 'text/html': Type.String() } } },
-        async handle({ reply }) {
-          const { shell } = await load()
-          return reply
-            .headers({
-              'content-type': 'text/html; charset=utf-8',
-              'content-security-policy': POLICY,
-              'cache-control': 'no-cache',
-            })
-            .send(shell)
-        },
+        handle: ({ reply }) => sendShell(context, reply),
       }),
     ),
     route({
