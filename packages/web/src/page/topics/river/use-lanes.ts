@@ -7,7 +7,8 @@ import { type Loaded, useLoaded } from '../../parts/load.ts'
 import type { Lanes, TopicDetail } from '../../shapes.ts'
 import { afterEvent, zoomedLanes } from './merged-lanes.ts'
 
-const EVERY_MS = 1_000
+/** Only what lies in the zoomed part: where the groups stand comes live. Each who zooms asks for a part of their own. */
+const EVERY_MS = 5_000
 const BUCKETS = 200
 
 /** The zoomed part as message ids; without an end it extends to now. */
