@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import type { Tick } from '@tidemark/pipeline'
 import { metadataOf, startWorld, type World } from '../../../server/test/worlds.ts'
 
-const SIZE = 1000
+export const SIZE = 1000
 const CELLS = 600_000
 
 /** A world of 1000 × 1000 in which every tick changes every cell: as hard as it gets, 2.6 MB a tick when packed. */
@@ -20,7 +20,7 @@ export async function startLargeWorld(ticks: number): Promise<World> {
   return world
 }
 
-function largeTick(runId: string, tick: number): Tick {
+export function largeTick(runId: string, tick: number): Tick {
   const flatIndex = Int32Array.from({ length: CELLS }, (_, place) => Math.floor((place * SIZE * SIZE) / CELLS))
   return {
     runId,
