@@ -12,6 +12,8 @@ import { ProgressEvents } from './progress-events.ts'
 
 /** Up to this many messages, start() of the group waits for its backfill. */
 const AWAITED_MESSAGES = 100_000
+/** ... unless its rate makes it last longer than this: `poll('5s')` of a new reader waits for it too. */
+const AWAITED_S = 2
 /** If its process is killed, a backfill is taken over after this time. */
 const LEASE_MS = 30_000
 
@@ -35,7 +37,7 @@ export class BackfillRunner {
     this.#parts = parts
   }
 
-  /** Runs the group's backfill if no process does: waits for a small one, and runs a large one in the background. */
+  /** Runs the group's backfill if no process does: waits for a short one, and runs a long one in the background. */
   async start(topic: TopicRecord, subscription: SubscriptionRecord): Promise<void> {
     // A backfill requested while this process closes is taken over by another process.
     if (topic.config.tracking !== 'reference' || this.#stopping.signal.aborted) return
@@ -47,7 +49,8 @@ export class BackfillRunner {
     const record = await this.#take(topic, subscription, token)
     if (record === null) return
     const running = this.#track(this.#run(topic, record, token, this.#stopping.signal))
-    if (record.upperId - record.checkpointId <= AWAITED_MESSAGES) await running
+    const awaited = Math.min(AWAITED_MESSAGES, record.settings.maxPerSecond * AWAITED_S)
+    if (record.upperId - record.checkpointId <= awaited) await running
   }
 
   /** Takes over a backfill that no process runs, of any group, and completes it; undefined if there is none. */

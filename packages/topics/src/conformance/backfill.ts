@@ -63,6 +63,17 @@ export function backfill({ stores, secluded }: ConformanceStores): void {
           assert.equal(await reader.poll(0), null)
         })
 
+        it('is not waited for if its rate makes it last', async () => {
+          await using database = await engine.fresh()
+          const tm = await database.open()
+          await tm.configureTopic('events', REFERENCE)
+          await tm.publishBatch('events', range(1, 8))
+          const slowly = { batchSize: 1, maxPerSecond: 1 }
+          const reader = tm.reader<number>('events', { group: 'late', from: 'beginning', backfill: slowly })
+          assert.equal((await reader.poll('20s'))?.payload, 1)
+          assert.equal((await tm.admin.backfill('events', 'late'))?.status, 'RUNNING')
+        })
+
         it('retries what failed, like any other message', async () => {
           await using database = await engine.fresh()
           const tm = await database.open()
