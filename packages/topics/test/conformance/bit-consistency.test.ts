@@ -57,6 +57,23 @@ for (const store of SHARED_STORES) {
       ])
     })
 
+    test('a message without bitmaps is found, and so is a lease of nobody', async (database, tm) => {
+      const refs = await tm.publishBatch('events', range(1, 3))
+      await tm.pull('events', 'a', { consumer: 'c' })
+      await database.execute({
+        sqlite: `delete from tidemark_track_1 where id = ${refs[1]?.id}`,
+        postgres: `delete from tidemark.track_1 where id = ${refs[1]?.id}`,
+      })
+      await database.execute({
+        sqlite: 'update tidemark_lease set subscription_id = 99',
+        postgres: 'update tidemark.lease set subscription_id = 99',
+      })
+      assert.deepEqual(await whatIsWrong(tm), [
+        `message ${refs[1]?.id} has no record of which groups must process it`,
+        "a lease of consumer 'c' belongs to no group",
+      ])
+    })
+
     test('nothing is found while groups join, die, come back, are reset, cancelled and switched', async (database, tm) => {
       await tm.publishBatch('events', range(1, 20))
       await consume(tm.reader('events', { group: 'a' }), 10)

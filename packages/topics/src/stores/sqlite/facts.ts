@@ -25,6 +25,19 @@ export function topicFacts(tx: Transaction, topic: TopicRecord, groups: readonly
 const madeAt = (tx: Transaction, topic: TopicRecord): number =>
   requiredRow<{ at: number }>(tx.prepare('select created_at as at from tidemark_topic where id = ?'), topic.id).at
 
+/** Live leases of groups that do not exist. They belong to no topic. */
+export function strayRecords(tx: Transaction): string[] {
+  const found = rowsOf<{ consumer: string }>(
+    tx.prepare(`
+      select l.consumer
+      from tidemark_lease l indexed by tidemark_lease_live
+      where l.done_at is null and l.expired_at is null
+        and not exists (select 1 from tidemark_subscription s where s.id = l.subscription_id)
+      limit 10`),
+  )
+  return found.map(({ consumer }) => `a lease of consumer '${consumer}' belongs to no group`)
+}
+
 /** Based on the clock and the watermarks. Ignores what the bitmaps of a reference topic still hold back. */
 export function removable(tx: Transaction, topic: TopicRecord, groups: readonly GroupDescription[]): number {
   const live = groups.filter(isLive)

@@ -171,6 +171,12 @@ begin
       select * from (select * from tidemark.track_%1$s order by id desc limit 1000) as newest
       union
       select * from (select * from tidemark.track_%1$s where id >= %3$s order by id limit 1000) as next
+    ), published as materialized (
+      select * from (select id from tidemark.log_%1$s order by id limit 1000) as oldest
+      union
+      select * from (select id from tidemark.log_%1$s order by id desc limit 1000) as newest
+      union
+      select * from (select id from tidemark.log_%1$s where id >= %3$s order by id limit 1000) as next
     )
     (select format('message %%s waits for a group that does not exist', t.id)
     from looked_at as t
@@ -191,6 +197,16 @@ begin
     join tidemark.subscription as s on s.topic_id = %1$s and s.status in ('ACTIVE', 'PAUSED') and s.since is null
       and t.xid > s.live_xid and t.required & (1::bigint << s.bit) = 0
     order by t.id
+    limit 10)
+    union all
+    -- While tracking is being switched on, what is not filled yet has none. Partitions that are dropped lose both, one
+    -- after the other.
+    (select format('message %%s has no record of which groups must process it', p.id)
+    from published as p
+    join tidemark.topic as o on o.id = %1$s and o.fill_next_id is null and p.id > o.gone_id
+    where not exists (select from looked_at as t where t.id = p.id)
+      and not exists (select from tidemark.track_%1$s as t where t.id = p.id)
+    order by p.id
     limit 10)
   $q$, p_topic, known, lowest)) as f (finding text);
 end
