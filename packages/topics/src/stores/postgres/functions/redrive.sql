@@ -76,7 +76,8 @@ begin
   select s.id, m.id, m.xid, 0, d.version, clock_timestamp(), false, d.history
   from tidemark.dead_letter as d
   join unnest(p_ids, p_xids, p_times) as m (id, xid, created_at) on m.id = d.message_id
-  where d.id = any(p_letters) and d.group_name = s.group_name and not m.id = any(paged)
+  where d.id = any(p_letters) and d.group_name = s.group_name
+    and not exists (select from unnest(paged) as p (id) where p.id = m.id)
     and (tidemark_fn.has_passed(s.window_from, s.window_to, s.at_id, m.xid, m.id) or m.created_at < s.since)
   on conflict do nothing;
 end
