@@ -55,8 +55,7 @@ function readPlainPage(tx: Transaction, topicId: number, first: number, last: nu
   if (rows.length !== last - first + 1) return readPage(tx, topicId, first, last, PLAIN_COLUMNS)
   return rows.map((row, index) => {
     const id = first + index
-    const { createdAt, salt } = id < turn ? start : end
-    return new PlainMessage(id, createdAt, salt, row[0])
+    return new PlainMessage(id, id < turn ? start : end, row[0])
   })
 }
 
@@ -68,20 +67,29 @@ const stampOf = (tx: Transaction, topicId: number, id: number): Stamp | undefine
 
 type Page = { readonly first: number; readonly last: number; readonly start: Stamp; readonly end: Stamp }
 
-/** The first id of the publish that ends the page; undefined if there is a third publish in between. */
+/**
+ * The first id of the publish that ends the page; undefined if there is a third publish in between. Bisected inside one
+ * statement: ten of them took twice as long. The casts are needed because numbers are bound as floats, which have halves.
+ */
 function turnOf(tx: Transaction, topicId: number, { first, last, start, end }: Page): number | undefined {
   if (start.salt === end.salt) return first
-  let low = first + 1
-  let high = last
-  while (low < high) {
-    const middle = Math.floor((low + high) / 2)
-    if (stampOf(tx, topicId, middle)?.salt === start.salt) low = middle + 1
-    else high = middle
-  }
-  return stampOf(tx, topicId, low)?.salt === end.salt ? low : undefined
+  const bisect = tx.prepare(`
+    with recursive half(low, high) as (
+      select cast(?1 as integer), cast(?2 as integer)
+      union all
+      select iif(l.salt = ?3, l.id, low), iif(l.salt = ?3, high, l.id)
+      from half
+      cross join ${logTable(topicId)} l on l.id = (low + high) / 2
+      where high - low > 1 and l.salt in (?3, ?4)
+    )
+    select high from half where high - low = 1`)
+  return rowOf<{ high: number }>(bisect, first, last, start.salt, end.salt)?.high
 }
 
-/** Nearly every message. The missing fields are on the class, so they take no memory in a page of messages. */
+/**
+ * Nearly every message. The missing fields are on the class, so they take no memory in a page of messages. The messages
+ * of a publish share their stamp: V8 would allocate each of its two large numbers anew for every message.
+ */
 class PlainMessage implements RawMessage {
   declare readonly key: null
   declare readonly type: null
@@ -89,16 +97,22 @@ class PlainMessage implements RawMessage {
   declare readonly messageId: null
   decoded: RawMessage['decoded']
   readonly id: number
-  readonly createdAt: number
-  readonly salt: number
   readonly payload: string | Uint8Array
+  readonly #stamp: Stamp
 
-  constructor(id: number, createdAt: number, salt: number, payload: string | Uint8Array) {
+  constructor(id: number, stamp: Stamp, payload: string | Uint8Array) {
     this.id = id
-    this.createdAt = createdAt
-    this.salt = salt
     this.payload = payload
     this.decoded = undefined
+    this.#stamp = stamp
+  }
+
+  get createdAt(): number {
+    return this.#stamp.createdAt
+  }
+
+  get salt(): number {
+    return this.#stamp.salt
   }
 }
 
@@ -158,7 +172,7 @@ function arrays(statement: SqliteStatement): SqliteStatement {
 }
 
 function toMessage([createdAt, salt, payload, extras]: LogRow, id: number): RawMessage {
-  if (extras === null || extras === undefined) return new PlainMessage(id, createdAt, salt, payload)
+  if (extras === null || extras === undefined) return new PlainMessage(id, { createdAt, salt }, payload)
   const [key, type, headers, messageId] = JSON.parse(extras) as Extras
   return { id, createdAt, salt, key, type, headers, messageId, payload }
 }
