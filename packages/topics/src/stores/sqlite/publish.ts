@@ -80,8 +80,11 @@ function requireSubscription(prepare: Prepare, topic: TopicRecord): void {
 /** What the rows of one publish have in common; their ids are consecutive. */
 type Stamp = { readonly firstId: number; readonly createdAt: number; readonly salt: number }
 
-/** Rows per statement: 50 at a time are a third faster than one by one, and more gains nothing. */
-const CHUNK = 50
+/**
+ * Rows per statement. 50 at a time take half as long as one by one, and more gains nothing; 8 at a time nearly as
+ * little, which matters for the rest of a group commit.
+ */
+const CHUNKS = [50, 8, 1] as const
 const PLAIN = ['payload'] as const
 const FULL = [...PLAIN, 'key', 'type', 'headers', 'message_id'] as const
 type Columns = typeof PLAIN | typeof FULL
@@ -96,10 +99,10 @@ function insertRows(prepare: Prepare, topicId: number, stamp: Stamp, messages: r
     prepare('update tidemark_topic set last_large_id = ? where id = ?').run(firstId + lastLarge, topicId)
   }
   const columns = plain ? PLAIN : FULL
-  const valuesOf = plain ? plainValues : fullValues
   for (let from = 0; from < messages.length; ) {
-    const count = from + CHUNK <= messages.length ? CHUNK : 1
-    const values = messages.slice(from, from + count).flatMap(valuesOf)
+    const count = CHUNKS.find(size => from + size <= messages.length) ?? 1
+    const chunk = messages.slice(from, from + count)
+    const values = plain ? chunk.map(plainValue) : chunk.flatMap(fullValues)
     prepare(insertText(topicId, columns, count)).run(firstId + from, createdAt, salt, ...values)
     from += count
   }
@@ -122,7 +125,7 @@ function insertText(topicId: number, columns: Columns, count: number): string {
   return text
 }
 
-const plainValues = ({ payload }: OutgoingMessage): SqlValue => payload
+const plainValue = ({ payload }: OutgoingMessage): SqlValue => payload
 
 const fullValues = ({ payload, key, type, headers, messageId }: OutgoingMessage): SqlValue[] => [
   payload,
