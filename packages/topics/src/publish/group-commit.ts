@@ -140,10 +140,6 @@ class TopicQueue {
   #waitingMessages = 0
   #running: Promise<void> | undefined
   #arrival: PromiseWithResolvers<void> | undefined
-  /** The latest transaction was of one publish, and no other came meanwhile. */
-  #isLone = false
-  /** The event loop has turned since the latest transaction began. */
-  #hasTurned = false
 
   constructor(storeBatch: StoreBatch, atOnce: number) {
     this.#storeBatch = storeBatch
@@ -168,20 +164,11 @@ class TopicQueue {
   }
 
   async #run(topic: TopicRecord): Promise<void> {
-    await this.#gather()
+    // A turn of the event loop, so that simultaneous publishes share a transaction.
+    await new Promise(resolve => setImmediate(resolve))
     if (this.#atOnce > 1) await this.#runSeveral(topic)
     while (this.#waiting.length > 0) await this.#flush(topic, this.#take())
     this.#running = undefined
-  }
-
-  /**
-   * A turn of the event loop, so that simultaneous publishes share a transaction. One caller that waits for each publish
-   * would wait for nothing: then only what is called before the next callback shares it. An engine in this process that
-   * answers without a turn must not keep others from theirs.
-   */
-  #gather(): Promise<void> {
-    const isShort = this.#isLone && this.#hasTurned
-    return new Promise(resolve => (isShort ? process.nextTick(resolve) : setImmediate(resolve)))
   }
 
   /** Until nothing is under way and nothing waits. */
@@ -218,12 +205,7 @@ class TopicQueue {
   async #flush(topic: TopicRecord, entries: readonly Entry[]): Promise<void> {
     try {
       const only = entries.length === 1 ? entries[0] : undefined
-      this.#hasTurned = false
-      setImmediate(() => {
-        this.#hasTurned = true
-      })
       const published = await this.#storeBatch(topic, only?.messages ?? entries.flatMap(entry => entry.messages))
-      this.#isLone = only !== undefined && this.#waiting.length === 0
       let from = 0
       for (const { messages, resolve } of entries) {
         resolve(published.slice(from, from + messages.length))
