@@ -39,6 +39,8 @@ async function* follow(
   bounds: ByteBounds,
   signal: AbortSignal | undefined,
 ): AsyncGenerator<StoredMessage, void, undefined> {
+  // It begins with the first message that is asked for, which may be after the close.
+  runtime.assertOpen()
   const waker = runtime.wakeHub.waker(topic.id)
   let stopped = false
   const end = (): void => {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { describe } from 'node:test'
 import {
   type BrowseOptions,
+  ClosedError,
   MessageNotFoundError,
   type StoredMessage,
   type Tidemark,
@@ -176,6 +177,7 @@ export function adminMessages({ stores, shared }: ConformanceStores): void {
           const aborted = drain(await tm.admin.tail('events', { signal: controller.signal }))
           const deleted = drain(await tm.admin.tail('other'))
           const closed = drain(await tm.admin.tail('events'))
+          const late = await tm.admin.tail('events')
           controller.abort()
           await soon(aborted, 'the aborted tail')
           await soon(drain(await tm.admin.tail('events', { signal: AbortSignal.abort() })), 'one aborted before')
@@ -184,6 +186,7 @@ export function adminMessages({ stores, shared }: ConformanceStores): void {
           await soon(gone, 'the tail of the deleted topic')
           await tm.close()
           await soon(closed, 'the tail of a closed instance')
+          await assert.rejects(late.next(), ClosedError)
         })
       })
     })

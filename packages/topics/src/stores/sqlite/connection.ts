@@ -230,6 +230,7 @@ export class Connection implements Transaction {
 
   /** Runs `body` as one reader: the file is locked and unlocked once instead of for each statement. */
   readSync<T>(body: (tx: Transaction) => T): T {
+    if (this.#isClosed) throw new ClosedError('This Tidemark')
     if (this.#db.isTransaction) return body(this)
     this.guard.assertThere()
     this.#run('begin')
