@@ -88,6 +88,7 @@ class NatsNode {
   readonly port: number
   readonly #program: string
   readonly #config: string
+  readonly #lines: readonly string[]
   readonly #log: string
   readonly #monitor: number
   #process: ChildProcess | undefined
@@ -112,9 +113,15 @@ class NatsNode {
       `http: "127.0.0.1:${monitor}"`,
       `jetstream { store_dir: ${JSON.stringify(join(folder, name))}, max_file_store: 8GB, max_memory_store: 256MB${sync} }`,
       ...(routes.length > 1 ? [cluster] : []),
-      settings,
     ]
-    writeFileSync(this.#config, lines.join('\n'))
+    this.#lines = lines
+    writeFileSync(this.#config, [...lines, settings].join('\n'))
+  }
+
+  /** Replaces the `settings` while it runs. */
+  reload(settings: string): void {
+    writeFileSync(this.#config, [...this.#lines, settings].join('\n'))
+    this.#process?.kill('SIGHUP')
   }
 
   /** While it runs. */

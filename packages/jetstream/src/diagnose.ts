@@ -6,7 +6,7 @@ import { StreamGone } from './nats/errors.ts'
 import type { Names } from './nats/names.ts'
 import type { AccountInfo, StreamInfo } from './nats/stream-api.ts'
 import { changedSettings } from './stream-settings.ts'
-import { namespaceStreams } from './streams.ts'
+import { missingDocuments, namespaceStreams } from './streams.ts'
 
 const TIMEOUT_MS = 5_000
 const OLDEST = [2, 12] as const
@@ -48,7 +48,10 @@ export async function diagnose(address: StoreAddress, names: Names): Promise<Dia
       const none = found('warn', 'namespace', 'there is no namespace here yet', "make it with 'tidemark migrate'")
       return { findings: [...before, none], usable: false }
     }
-    const findings = [...before, ...clockFinding(streams), ...streamFindings(streams)]
+    const lost = streams.some(({ info }) => info === null)
+      ? []
+      : documentFindings(await missingDocuments(client, names))
+    const findings = [...before, ...clockFinding(streams), ...streamFindings(streams), ...lost]
     return { findings, usable: !findings.some(({ state }) => state === 'bad') }
   } catch (error) {
     if (!(error instanceof TidemarkError)) throw error
@@ -57,6 +60,8 @@ export async function diagnose(address: StoreAddress, names: Names): Promise<Dia
     await client?.close()
   }
 }
+
+const RESTORE = "restore it from a backup (nats stream restore), or delete the topic with 'tidemark topics delete'"
 
 const found = (state: Finding['state'], check: string, text: string, advice: string | null = null): Finding => ({
   check,
@@ -133,17 +138,13 @@ function streamFindings(streams: readonly Examined[]): Finding[] {
   })
 }
 
+const documentFindings = (lost: readonly { topic: string; what: string }[]): Finding[] =>
+  lost.map(({ topic, what }) =>
+    found('bad', 'documents', `topic '${topic}' has lost ${what}: somebody has purged its stream`, RESTORE),
+  )
+
 const missing = ({ name, topic, info }: Examined): Finding[] =>
-  info !== null
-    ? []
-    : [
-        found(
-          'bad',
-          'streams',
-          `stream ${name} of topic '${topic ?? ''}' does not exist`,
-          "restore it from a backup (nats stream restore), or delete the topic with 'tidemark topics delete'",
-        ),
-      ]
+  info !== null ? [] : [found('bad', 'streams', `stream ${name} of topic '${topic ?? ''}' does not exist`, RESTORE)]
 
 const changed = ({ name, changed: settings }: Examined): Finding[] =>
   settings.map(setting => found('bad', 'stream settings', `${name}: ${setting}`, "set it back with 'tidemark repair'"))

@@ -94,7 +94,7 @@ export function jetStreamInspection(parts: Parts): Inspection {
     unsubscribedTopics,
     size: async () => {
       await ns.assertThere()
-      const streams = await ns.client.streams.names(ns.names.prefix())
+      const streams = (await ns.client.streams.names(ns.names.prefix())).filter(ns.names.isOwn)
       const infos = await Promise.all(streams.map(stream => ns.client.streams.info(stream)))
       return { bytes: infos.reduce((sum, { state }) => sum + state.bytes, 0), reusableBytes: 0 }
     },

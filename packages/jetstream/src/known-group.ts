@@ -1,3 +1,4 @@
+import { DatabaseError } from 'tidemark'
 import type { GroupDocument } from './group/document.ts'
 import { GroupGone, type GroupRef } from './loaded-facts.ts'
 import { type Namespace, parsed, type Revision, written } from './namespace.ts'
@@ -5,6 +6,10 @@ import { pause } from './nats/connection.ts'
 import { Conflict, NoAnswer, StreamGone } from './nats/errors.ts'
 import { type TopicKey, topicKey } from './nats/names.ts'
 import type { TopicDocument } from './topic-document.ts'
+
+/** A document that the topic names is there, or comes with the next leader. */
+const MOST_MISSES = 8
+const MISS_MS = 200
 
 export type Known = Revision<GroupDocument> & {
   /** When it was read or written, by the clock of this process. */
@@ -34,7 +39,7 @@ export class KnownGroup {
   }
 
   /** As the leader has it now. */
-  async read(): Promise<Known> {
+  async read(misses = 0): Promise<Known> {
     const { client, names } = this.#ns
     const subject = names.group(this.key, this.ref.id)
     const stored = await client.last(names.groupStream(this.key), subject).catch(async error => {
@@ -44,8 +49,10 @@ export class KnownGroup {
     })
     const found = parsed<GroupDocument>(stored)
     if (found === null) {
-      await this.#assertGone()
-      return await this.read()
+      const { name, groups } = await this.#topicOfGone()
+      if (misses === MOST_MISSES) throw lost(this.#ns.location, name, groups[this.ref.id] ?? '')
+      await pause(MISS_MS)
+      return await this.read(misses + 1)
     }
     // Read again, the same document is not younger.
     if (this.#seen.seq !== found.seq) this.#seen = { seq: found.seq, since: performance.now() }
@@ -54,10 +61,10 @@ export class KnownGroup {
   }
 
   /**
-   * Throws if the group is gone. A leader that was replaced may not know a group that its successor has created: only
+   * The topic, if it has the group. A leader that was replaced may not know a group that its successor has created: only
    * a compare-and-set of the topic shows that what the topic says is the present.
    */
-  async #assertGone(): Promise<void> {
+  async #topicOfGone(): Promise<TopicDocument> {
     const { key, ref } = this
     const { client, names } = this.#ns
     for (;;) {
@@ -71,10 +78,16 @@ export class KnownGroup {
         continue
       }
       if (topic.value.groups[ref.id] === undefined) throw new GroupGone()
-      return
+      return topic.value
     }
   }
 }
+
+const lost = (where: string, topic: string, group: string): DatabaseError =>
+  new DatabaseError(
+    `The document of ${group === '' ? 'the group' : `group '${group}'`} of topic '${topic}' does not exist at ${where}: somebody has purged its stream. ` +
+      `Restore the stream from a backup (nats stream restore), or delete the topic with deleteTopic('${topic}')`,
+  )
 
 const isGone = (error: unknown): null => {
   if (error instanceof StreamGone) return null

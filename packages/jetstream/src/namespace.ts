@@ -65,6 +65,7 @@ export class Namespace {
     const namespace = new Namespace(client, settings)
     const { names, replicas, logger } = namespace
     const stream = settingsOfNamespace(names, replicas)
+    if ((await namespace.#found()) === null) await namespace.#assertNew()
     await client.streams.create(stream)
     await restoreSettings(client, logger, stream)
     const made: NamespaceDocument = {
@@ -83,10 +84,7 @@ export class Namespace {
 
   async document(): Promise<Revision<NamespaceDocument>> {
     this.guard.assertThere()
-    const found = await this.#document().catch(error => {
-      if (error instanceof StreamGone) return null
-      throw error
-    })
+    const found = await this.#found()
     if (found === null) throw this.guard.gone(new NamespaceGoneError(this.location, 'dropped'))
     if (found.value.incarnation !== this.#incarnation) {
       throw this.guard.gone(new NamespaceGoneError(this.location, 'dropped and made again'))
@@ -117,6 +115,27 @@ export class Namespace {
   /** Drops what was read of a topic: no other group of this process wants it. */
   clearReaders(topicId: number): void {
     for (const [key, reader] of this.#readers) if (key.startsWith(`${topicId}-`)) reader.clear()
+  }
+
+  async #found(): Promise<Revision<NamespaceDocument> | null> {
+    return await this.#document().catch(error => {
+      if (error instanceof StreamGone) return null
+      throw error
+    })
+  }
+
+  /** A new namespace would hide what the streams of topics still hold. */
+  async #assertNew(): Promise<void> {
+    const { client, names, location } = this
+    const streams = (await client.streams.names(names.prefix())).filter(names.isOwn)
+    const topics = streams.filter(stream => stream !== names.namespaceStream())
+    // Another process may be the first, and be faster.
+    if (topics.length === 0 || (await this.#found()) !== null) return
+    throw new DatabaseError(
+      `The namespace at ${location} has ${topics.length} streams of topics, such as ${topics[0]}, but no document in stream ` +
+        `${names.namespaceStream()}: somebody has deleted or purged it. Restore it from a backup (nats stream restore), or ` +
+        'delete the other streams to begin anew, without their messages',
+    )
   }
 
   async #document(): Promise<Revision<NamespaceDocument> | null> {

@@ -12,6 +12,7 @@ import { errors, type Msg, type Subscription } from '@nats-io/transport-node'
 import { ClosedError } from 'tidemark'
 import { ClaimTurns } from './claim-turns.ts'
 import { commit, type Stewardship } from './commits.ts'
+import { assertWholeOf } from './damaged-topic.ts'
 import { seqOf } from './entry.ts'
 import type { Op, Results } from './group/apply.ts'
 import { type GroupDocument, nextSeq } from './group/document.ts'
@@ -19,7 +20,6 @@ import { idsOf } from './group/segments.ts'
 import { KnownGroup } from './known-group.ts'
 import { GroupGone, type GroupRef } from './loaded-facts.ts'
 import type { PackedEntry } from './log-reader.ts'
-import { assertLog } from './missing-stream.ts'
 import type { Namespace, Revision } from './namespace.ts'
 import { pause } from './nats/connection.ts'
 import { unreachable } from './nats/errors.ts'
@@ -72,7 +72,7 @@ export class Steward {
       // Perhaps the whole namespace is.
       if (error instanceof GroupGone) {
         await this.#ns.assertThere()
-        await assertLog(this.#ns, ref)
+        await assertWholeOf(this.#ns, ref)
       }
       throw error
     }

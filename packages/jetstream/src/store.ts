@@ -1,4 +1,5 @@
 import type { Logger, Store } from 'tidemark/store'
+import { namingDamage } from './damaged-topic.ts'
 import { jetStreamDeadLetters } from './dead-letters.ts'
 import { jetStreamHeartbeats } from './heartbeats.ts'
 import { jetStreamInspection } from './inspection.ts'
@@ -54,16 +55,16 @@ export function partsOf(ns: Namespace): {
   const store: Store = {
     capabilities: { persistent: true, publishesAtOnce: 4 },
     location: ns.location,
-    topics: jetStreamTopics(ns, topics),
-    log: jetStreamLog(ns, topics, steward),
-    subscriptions,
-    heartbeats: jetStreamHeartbeats(ns, topics, steward),
-    leases: jetStreamLeases(ns, topics, steward),
-    deadLetters: letters,
+    topics: namingDamage(ns, jetStreamTopics(ns, topics)),
+    log: namingDamage(ns, jetStreamLog(ns, topics, steward)),
+    subscriptions: namingDamage(ns, subscriptions),
+    heartbeats: namingDamage(ns, jetStreamHeartbeats(ns, topics, steward)),
+    leases: namingDamage(ns, jetStreamLeases(ns, topics, steward)),
+    deadLetters: namingDamage(ns, letters),
     tracking: jetStreamTracking,
     backfills: jetStreamBackfills,
     jobs,
-    inspection: jetStreamInspection({ ns, topics, jobs, letters, zombies: subscriptions.zombies }),
+    inspection: namingDamage(ns, jetStreamInspection({ ns, topics, jobs, letters, zombies: subscriptions.zombies })),
     watch: wake => {
       client.connection.listen(names.hint('*'), message => {
         const topicId = Number(message.subject.split('.').at(-1))
@@ -76,7 +77,7 @@ export function partsOf(ns: Namespace): {
     dropNamespace: async () => {
       await ns.assertThere()
       // The namespace's own stream last: until then an interrupted drop can be repeated.
-      const streams = await client.streams.names(names.prefix())
+      const streams = (await client.streams.names(names.prefix())).filter(names.isOwn)
       const own = names.namespaceStream()
       await Promise.all(streams.filter(stream => stream !== own).map(stream => client.streams.delete(stream)))
       await client.streams.delete(own)

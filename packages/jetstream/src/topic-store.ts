@@ -1,7 +1,7 @@
 import { NamespaceGoneError, TopicNotFoundError } from 'tidemark'
 import { mergeTopicConfig, type TopicConfig, type TopicRecord } from 'tidemark/store'
+import { assertWhole, type TopicName } from './damaged-topic.ts'
 import type { GroupDocument } from './group/document.ts'
-import { missingStream } from './missing-stream.ts'
 import { type Namespace, type NamespaceDocument, parsed, type Revision, written } from './namespace.ts'
 import { pause } from './nats/connection.ts'
 import { Conflict, NoAnswer, StreamGone } from './nats/errors.ts'
@@ -11,8 +11,6 @@ import { random52 } from './random.ts'
 import { restoreSettings, settingsOfTopic } from './stream-settings.ts'
 import type { TopicDocument } from './topic-document.ts'
 
-/** A topic's name leads to its id. `deleting`: its streams are being removed. */
-type TopicName = Pick<TopicRecord, 'id' | 'uid' | 'name'> & { readonly deleting?: boolean }
 type TopicRef = Pick<TopicRecord, 'id' | 'uid' | 'name'>
 
 /** A topic to store, or nothing to do. */
@@ -39,7 +37,9 @@ export class TopicStore {
     const found = await this.#name(name)
     if (found === null || found.value.deleting) return undefined
     await this.examine(found.value)
-    return await this.#read(found.value)
+    const topic = await this.#read(found.value)
+    if (topic === undefined) await assertWhole(this.#ns, found.value)
+    return topic
   }
 
   /**
@@ -47,7 +47,7 @@ export class TopicStore {
    * calls need not know.
    */
   async examine(topic: TopicRef, { now = false } = {}): Promise<void> {
-    const { client, names, logger, location } = this.#ns
+    const { client, names, logger } = this.#ns
     const key = topicKey(topic)
     if (!now && performance.now() - (this.#examined.get(key) ?? Number.NEGATIVE_INFINITY) < EXAMINE_EVERY_MS) return
     for (const settings of settingsOfTopic(names, topic, 0)) {
@@ -55,10 +55,8 @@ export class TopicStore {
         await restoreSettings(client, logger, settings)
       } catch (error) {
         if (!(error instanceof StreamGone)) throw error
-        const name = await this.#name(topic.name)
-        // Deleted just now.
-        if (name === null || name.value.deleting || name.value.uid !== topic.uid) return
-        throw missingStream(location, topic.name, settings.name)
+        await assertWhole(this.#ns, topic)
+        return // Deleted just now.
       }
     }
     this.#examined.set(key, performance.now())
@@ -84,8 +82,9 @@ export class TopicStore {
   /** The topic of a record, as it is now. */
   async read(record: TopicRef): Promise<Revision<TopicDocument>> {
     const found = await this.#read(record)
-    if (found === undefined || found.value.uid !== record.uid) throw new TopicNotFoundError(record.name)
-    return found
+    if (found?.value.uid === record.uid) return found
+    await assertWhole(this.#ns, record)
+    throw new TopicNotFoundError(record.name)
   }
 
   /** The topic as it was at most a second ago. */

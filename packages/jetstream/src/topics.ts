@@ -1,6 +1,7 @@
 import { TopicNotFoundError, TransactionError } from 'tidemark'
 import { mergeTopicConfig, readTopicConfig, type TopicConfig, type Topics } from 'tidemark/store'
 import { removable } from './clean-up.ts'
+import { DamagedTopic } from './damaged-topic.ts'
 import { tombstone } from './group/change.ts'
 import { lastSeq, NO_TX } from './log.ts'
 import type { Namespace } from './namespace.ts'
@@ -36,8 +37,14 @@ export function jetStreamTopics(ns: Namespace, topics: TopicStore): Topics {
   }
   return {
     find: async name => {
-      const found = await topics.find(name)
-      return found && recordOf(found.value)
+      try {
+        const found = await topics.find(name)
+        return found && recordOf(found.value)
+      } catch (error) {
+        // To delete it. Whatever else is wanted of it fails with this error.
+        if (error instanceof DamagedTopic) return error.topic
+        throw error
+      }
     },
     findIn: async () => {
       throw new TransactionError(NO_TX)

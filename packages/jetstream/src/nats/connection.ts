@@ -8,7 +8,16 @@ import {
 } from '@nats-io/transport-node'
 import { ClosedError } from 'tidemark'
 import type { NatsAddress } from './address.ts'
-import { type ApiError, errorOf, NoAnswer, notConnected, unreachable } from './errors.ts'
+import {
+  type ApiError,
+  deniedIn,
+  errorOf,
+  NoAnswer,
+  notConnected,
+  notPermitted,
+  refusedNow,
+  unreachable,
+} from './errors.ts'
 
 export type ConnectionOptions = { readonly timeoutMs: number; readonly name: string }
 
@@ -25,11 +34,14 @@ export class Connection {
   readonly where: string
   readonly timeoutMs: number
   readonly #nc: NatsConnection
+  /** Why the server does not let this process in, or do something. */
+  #refused: { readonly error: Error; readonly at: number } | undefined
 
   private constructor(nc: NatsConnection, where: string, timeoutMs: number) {
     this.#nc = nc
     this.where = where
     this.timeoutMs = timeoutMs
+    void this.#listen()
   }
 
   static async connect(given: NatsAddress, { timeoutMs, name }: ConnectionOptions): Promise<Connection> {
@@ -106,6 +118,8 @@ export class Connection {
       return await this.#nc.request(subject, data, { timeout, ...(hdrs && { headers: hdrs }) })
     } catch (error) {
       if (this.#nc.isClosed()) throw new ClosedError('The connection to NATS')
+      const denied = deniedIn(error)
+      if (denied !== undefined) throw notPermitted(this.where, denied)
       if (error instanceof errors.NoRespondersError) throw new NobodyThere('no responders', { cause: error })
       if (error instanceof errors.RequestError && error.isNoResponders()) throw new NobodyThere('no responders')
       throw new NoAnswer('no answer', { cause: error })
@@ -130,7 +144,18 @@ export class Connection {
 
   /** What callers see when all repetitions failed. */
   #told(error: unknown): unknown {
-    return error instanceof NoAnswer ? unreachable(this.where, error) : error
+    if (!(error instanceof NoAnswer)) return error
+    const refused = this.#refused
+    const isLately = refused !== undefined && performance.now() - refused.at < 2 * this.timeoutMs
+    return isLately ? refusedNow(this.where, refused.error) : unreachable(this.where, error)
+  }
+
+  /** What the server has refused since the connection was made. A request that is not answered may be due to it. */
+  async #listen(): Promise<void> {
+    for await (const status of this.#nc.status()) {
+      if (status.type === 'reconnect') this.#refused = undefined
+      if (status.type === 'error') this.#refused = { error: status.error, at: performance.now() }
+    }
   }
 
   /** A request to another process. Undefined: nobody listens. */

@@ -65,6 +65,33 @@ export function notConnected(where: string, cause: unknown): DatabaseError {
   return unreachable(where, cause)
 }
 
+type Denied = InstanceType<typeof errors.PermissionViolationError>
+
+/** The permission that the server did not find, in an error or its causes. */
+export function deniedIn(error: unknown): Denied | undefined {
+  if (error instanceof errors.PermissionViolationError) return error
+  return error instanceof Error && error.cause !== undefined ? deniedIn(error.cause) : undefined
+}
+
+/** Nothing was stored. */
+export const notPermitted = (where: string, cause: Denied): DatabaseError =>
+  new DatabaseError(
+    `The user at ${where} may not ${cause.operation === 'subscription' ? 'subscribe' : 'publish'} to ${cause.subject}. ` +
+      "Allow it to publish to 'tm.>' and '$JS.API.>', and to subscribe to '_INBOX.>' and 'tm.>'",
+    cause,
+  )
+
+/** A process that was connected: it tries again until it is let in. */
+export function refusedNow(where: string, cause: Error): DatabaseError {
+  const denied = deniedIn(cause)
+  if (denied !== undefined) return notPermitted(where, denied)
+  const error = unreachable(where, cause)
+  if (cause instanceof errors.AuthorizationError || cause instanceof errors.UserAuthenticationExpiredError) {
+    error.message = `The NATS server at ${where} now refuses the credentials of this process, which tries again until they are right`
+  }
+  return error
+}
+
 const TLS_CODE = /CERT|SSL|TLS|UNABLE_TO|ERR_OSSL/
 
 /** Codes of the error and its causes. */

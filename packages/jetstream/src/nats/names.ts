@@ -19,6 +19,8 @@ export class Names {
   }
 
   readonly prefix = (): string => `TM-${this.#ns}-`
+  /** Whether a stream that begins like this is of this namespace: `TM-a-b-M` belongs to `a-b`, not to `a`. */
+  readonly isOwn = (stream: string): boolean => /^[A-Z]/.test(stream.slice(this.prefix().length))
   readonly namespaceStream = (): string => `TM-${this.#ns}-M`
   readonly logStream = (key: TopicKey): string => `TM-${this.#ns}-L${key}`
   readonly groupStream = (key: TopicKey): string => `TM-${this.#ns}-G${key}`
