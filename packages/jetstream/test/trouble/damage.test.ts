@@ -1,12 +1,15 @@
 /** Parts that somebody has removed are named, and rights that somebody has taken away. */
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
 import { after, before, describe, it } from 'node:test'
-import { DatabaseError, DatabaseUnreachableError, diagnose, open, type Tidemark } from 'tidemark'
+import { DatabaseError, DatabaseFullError, DatabaseUnreachableError, diagnose, open, type Tidemark } from 'tidemark'
 import { skipWithoutNats } from '../../../../testing/nats-binary.ts'
 import { type NatsCluster, startNats } from '../../../../testing/nats-server.ts'
 import { until } from '../../../../testing/until.ts'
+import { cleanUp } from '../../src/clean-up.ts'
 import { parseAddress } from '../../src/nats/address.ts'
 import { Client } from '../../src/nats/client.ts'
+import { ageMessages, claim, message, openParts, SHORT_LIVED, settle } from '../parts.ts'
 import { silent } from '../silent.ts'
 
 const users = (app: string): string => `accounts {
@@ -103,6 +106,26 @@ describe('a namespace on NATS JetStream', { skip: skipWithoutNats() }, () => {
       assert.equal((await client.streams.names(`TM-${namespace}-`)).filter(name => /-[LG]\d/.test(name)).length, 2)
     })
   }
+
+  it('goes on reading a log that is full, until the clean-up has made room', async () => {
+    await using parts = await openParts(as('app'), 'full')
+    const { store, ns } = parts
+    const topic = await store.topics.configure('work', SHORT_LIVED)
+    const group = await store.subscriptions.subscribe(topic, 'g', 'beginning')
+    const large = (n: number) => message({ n, text: randomBytes(60_000).toString('base64') })
+    for (const n of [1, 2, 3]) await store.log.publish(topic, [large(n)])
+    const log = await streamOf('full', 'L')
+    const { config, state } = await client.streams.info(log)
+    await client.connection.api(`STREAM.UPDATE.${log}`, { ...config, max_bytes: state.bytes + 10_000 })
+    await assert.rejects(store.log.publish(topic, [large(4)]), DatabaseFullError)
+    const lease = (await claim(parts, topic, group)) ?? assert.fail('nothing came')
+    assert.equal(lease.messages.length, 3)
+    await settle(parts, lease, { acks: 'all' })
+    await ageMessages(parts, topic)
+    await cleanUp(ns, parts.topics, parts.steward, topic, 1_000)
+    assert.equal((await store.log.publish(topic, [large(4)])).length, 1)
+    assert.equal((await claim(parts, topic, group))?.messages.length, 1)
+  })
 
   it('is dropped without another one whose name goes on', async () => {
     await using longer = await opened('drop-me')
