@@ -92,6 +92,11 @@ for (const engine of ENGINES) {
       assert.ok(await page.locator('canvas[data-tick="5"]').isVisible(), 'the arrows have not moved the time')
       await page.keyboard.press('Enter')
       await page.getByRole('region', { name: 'Organism 1' }).waitFor()
+      await page.keyboard.press('?')
+      const keysOf = (says: string) =>
+        page.locator('.keys > div', { hasText: says }).first().locator('kbd').allTextContents()
+      assert.deepEqual(await keysOf('Play or pause'), ['Space'])
+      assert.deepEqual(await keysOf('One cell left'), ['←'])
       assert.deepEqual(problems, [])
     })
 

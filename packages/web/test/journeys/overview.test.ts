@@ -66,5 +66,24 @@ for (const engine of ENGINES) {
       await isShownLive(page)
       assert.equal(await page.getByText('frozen').count(), 0)
     })
+
+    it('says in words what is wrong with an address, and shows what there is', async () => {
+      await site.tm.configureTopic('addressed', { semantics: 'pub-sub' })
+      await site.tm.publish('addressed', { n: 1 })
+      const expected = /status of 40[04]/
+      const invalid = await site.visit('/dead-letters?topic=addressed&group=%3Cb%3E', { expected })
+      await invalid.getByRole('alert').filter({ hasText: 'asks for something that cannot be' }).waitFor()
+      assert.equal(await invalid.getByRole('button', { name: 'Retry' }).count(), 0)
+      const group = await site.visit('/topics/nowhere/groups/nobody', { expected })
+      await group.locator('h1', { hasText: 'There is no topic nowhere' }).waitFor()
+      const mistyped = await site.visit('/topics/addressed/mesages', { expected })
+      await mistyped.locator('h1', { hasText: 'There is no such page' }).waitFor()
+      const message = await site.visit('/topics/addressed/messages?m=abc')
+      await message.locator('[data-message]').waitFor()
+      assert.equal(await message.getByText('NaN').count(), 0)
+      const zoomed = await site.visit('/topics/addressed?from=9&to=5')
+      await zoomed.getByRole('button', { name: 'As table' }).waitFor()
+      assert.equal(await zoomed.getByRole('alert').count(), 0)
+    })
   })
 }

@@ -20,9 +20,9 @@ export function MessagesScreen({ topic }: { topic: string }) {
   const given = query.value
   const filter = filterOf(given)
   const isTailing = given.get('tail') === 'on'
-  const browsed = useBrowse(topic, filter, !isTailing || given.get('m') === null)
+  const selected = /^\d{1,15}$/.exec(given.get('m') ?? '')?.[0] ?? null
+  const browsed = useBrowse(topic, filter, !isTailing || selected === null)
   const messages = browsed.page.value?.messages ?? []
-  const selected = given.get('m')
   useListKeys(messages, isTailing)
   const live = topicNamed(topic)
   if (overview.value !== undefined && live === undefined) return <NoSuchTopic name={topic} />

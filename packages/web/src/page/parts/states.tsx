@@ -3,6 +3,7 @@ import { Problem } from '../http.ts'
 import { useLate } from './skeleton.tsx'
 
 const NOT_SERVED = 'TIDEMARK_NOT_SERVED'
+export const INVALID = 'TIDEMARK_VALIDATION'
 
 /** A part of a screen: nothing for 150 ms, so that quick results do not flicker; then as many rows as it will have. */
 export function Loading({ rows = 4 }: { rows?: number }) {
@@ -27,11 +28,13 @@ export function Failed({ error, retry }: { error: unknown; retry?: () => void })
         {message}
       </Empty>
     )
+  // Somebody has typed an address, or cut a link: the server's words name its parameters.
+  const isInvalid = error instanceof Problem && error.code === INVALID
   return (
     <div class="problem" role="alert">
-      <strong>{message}</strong>
-      {error instanceof Problem && <code class="muted">{error.code}</code>}
-      {retry && (
+      <strong>{isInvalid ? 'The address of this page asks for something that cannot be' : message}</strong>
+      {error instanceof Problem && <code class="muted">{isInvalid ? message : error.code}</code>}
+      {retry && !isInvalid && (
         <button type="button" onClick={retry}>
           Retry
         </button>

@@ -34,8 +34,8 @@ export function Help() {
                   <div key={keys} class="row spread">
                     <dt>{says}</dt>
                     <dd>
-                      {keys.split(' ').map(key => (
-                        <kbd key={key}>{key === '' ? 'Space' : key}</kbd>
+                      {namesOf(keys).map(key => (
+                        <kbd key={key}>{key}</kbd>
                       ))}
                     </dd>
                   </div>
@@ -74,3 +74,11 @@ export function Help() {
     </>
   )
 }
+
+/** As they are printed on a keyboard. */
+const namesOf = (keys: string): readonly string[] =>
+  keys === ' '
+    ? ['Space']
+    : keys.split(' ').map(key => key.replace(/Arrow(\w+)/, (_, way: string) => ARROWS[way] ?? way))
+
+const ARROWS: { readonly [way: string]: string } = { Left: '←', Right: '→', Up: '↑', Down: '↓' }

@@ -5,7 +5,7 @@ import { copy } from '../copy.ts'
 import { Problem } from '../http.ts'
 import { on } from '../live.ts'
 import { LoadingScreen } from '../parts/skeleton.tsx'
-import { Empty, Failed } from '../parts/states.tsx'
+import { Empty, Failed, INVALID } from '../parts/states.tsx'
 import { Charts } from './charts.tsx'
 import { Lineages } from './lineages.ts'
 import type { Organism } from './organism.ts'
@@ -104,7 +104,7 @@ export function WorldScreen({ runId }: { runId: string }) {
 
 function WorldError({ run }: { run: RunState }) {
   const error = run.error.value
-  if (error instanceof Problem && error.status === 404)
+  if (error instanceof Problem && (error.status === 404 || error.code === INVALID))
     return (
       <Empty isWhole title="There is no such world">
         Run {run.runId} is not indexed here: it may have been deleted, or be of another server.{' '}

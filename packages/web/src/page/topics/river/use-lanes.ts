@@ -20,7 +20,8 @@ export function zoomed(): Zoom {
     const given = query.value.get(name)
     return given !== null && /^\d{1,15}$/.test(given) ? Number(given) : undefined
   }
-  return { from: id('from'), to: id('to') }
+  const [from, to] = [id('from'), id('to')]
+  return from !== undefined && to !== undefined && to < from ? { from: undefined, to: undefined } : { from, to }
 }
 
 type LanesNow = Pick<Loaded<Lanes>, 'error' | 'reload'> & { readonly lanes: Lanes | undefined }
