@@ -409,14 +409,14 @@ const heartbeats: Mutant[] = [
     file: `${CONSUME}/heartbeat-sender.ts`,
     find: 'if (pulse !== undefined && pulse.subscriptionUid !== subscription.uid) {',
     replace: 'if (pulse !== undefined && pulse.subscriptionUid === -1) {',
-    tests: ['conformance/incarnations', 'sqlite/restored', 'conformance/stopping'],
+    tests: ['unit/heartbeat-sender', 'conformance/incarnations', 'sqlite/restored', 'conformance/stopping'],
   },
   {
     name: 'a group that leaves takes the others’ heartbeats along',
     file: `${CONSUME}/heartbeat-sender.ts`,
     find: 'if (pulse === undefined || !pulse.members.delete(member) || pulse.members.size > 0) return',
     replace: 'if (pulse === undefined || !pulse.members.delete(member)) return\n    pulse.members.clear()',
-    tests: ['conformance/heartbeats', 'conformance/consumers'],
+    tests: ['unit/heartbeat-sender', 'conformance/heartbeats', 'conformance/consumers'],
   },
   {
     name: 'a cancelled group keeps beating',
@@ -430,7 +430,7 @@ const heartbeats: Mutant[] = [
     file: `${CONSUME}/heartbeat-sender.ts`,
     find: 'jittered(Math.min(retryMs, pulse.timeoutMs / 5, pulse.intervalMs))',
     replace: 'jittered(pulse.intervalMs)',
-    tests: ['conformance/heartbeats'],
+    tests: ['unit/heartbeat-sender', 'conformance/heartbeats'],
   },
 ]
 
@@ -455,13 +455,6 @@ const pulling: Mutant[] = [
     find: 'if (held.open < lease.size) this.#runtime.settler.touch(held)',
     replace: '',
     tests: ['conformance/pulling', 'conformance/stopping'],
-  },
-  {
-    name: 'an aborted pull keeps what it claimed',
-    file: `${CONSUME}/pull/puller.ts`,
-    find: 'const count = signal.aborted ? 0 : fitting(held, maxBytes)',
-    replace: 'const count = fitting(held, maxBytes)',
-    tests: ['conformance/stopping'],
   },
 ]
 

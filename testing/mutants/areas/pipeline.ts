@@ -75,8 +75,8 @@ const mutants: Mutant[] = [
     file: `${INDEXING}/batch-loop.ts`,
     find: 'if (deadLetters === null || error instanceof StaleClaimError) return false',
     replace: 'if (deadLetters === null) return false',
-    tests: ['indexing/gaps', 'indexing/recovery'],
-    only: 'took it over|taken over',
+    tests: ['indexing/recovery', 'indexing/gaps'],
+    only: 'taken over|took it over',
   },
   {
     name: 'a batch that arrived twice is flushed in one',

@@ -85,7 +85,7 @@ const publish: Mutant[] = [
     file: `${TOPICS}/publish/group-commit.ts`,
     find: 'if (entries.length > 1 && !isForAll(error)) {',
     replace: 'if (entries.length > 1 && false) {',
-    tests: ['conformance/publishing', 'conformance/bad-input'],
+    tests: ['conformance/refusing-databases', 'conformance/publishing', 'conformance/bad-input'],
   },
   {
     name: 'results of grouped publishes are mixed up',

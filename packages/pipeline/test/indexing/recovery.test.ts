@@ -37,14 +37,20 @@ for (const engine of ENGINES) {
       let flushes = 0
       const definition: IndexerDefinition = {
         ...dummyIndexer,
+        components: ['metadata', 'buffering', 'dlq'],
         async flush() {
           if (flushes++ === 0) throw new IndexUnreachableError('a test')
           throw new StaleClaimError(batch.storageKey, 1, 'claimed by another')
         },
       }
-      const watched = await world.started({ insertBatchSize: 10, definition, source: storageSource() })
+      let letters = 0
+      const watched = await world.started({
+        ...{ insertBatchSize: 10, maxRetries: 0, definition, source: storageSource() },
+        deadLetters: async () => void letters++,
+      })
       await metric(watched, 'batchesFailed', 1)
       await well(watched)
+      assert.equal(letters, 0, 'a batch that was taken over has not failed')
     })
 
     it('is no longer reported for dead letters once the batch that could not become one is indexed', async () => {

@@ -159,6 +159,23 @@ export function stopping({ shared }: ConformanceStores): void {
           assert.equal(next.attempt, 1)
           await next.ack()
         })
+
+        it('returns the page whose claim is on its way while the one before is given back', async () => {
+          await using database = await store.fresh()
+          const tm = await database.open()
+          await tm.publishBatch('work', [1, 2, 3, 4])
+          const stopped = Promise.withResolvers<void>()
+          const group = tm.consumerGroup('work', undefined, { batchSize: 1 })
+          const handled: unknown[] = []
+          group.addConsumer('one', ({ payload }) => handled.push(payload))
+          // The group claims ahead before it looks whether it was stopped.
+          tm.on('received', () => setImmediate(() => stopped.resolve(group.stop())))
+          await group.start()
+          await soon(stopped.promise, 'the group to stop')
+          const { inFlight, retries } = await groupOf(tm, 'work')
+          assert.deepEqual([inFlight, handled], [0, []])
+          assert.ok(retries >= 1)
+        })
       })
 
       describe('a pull that is aborted during its claim', () => {

@@ -67,6 +67,30 @@ for (const store of SHARED_STORES) {
       })
     })
 
+    it('that refuses one message stores those that are published with it', async () => {
+      await using database = await store.fresh()
+      const tm = await database.open()
+      await tm.publish('work', 0)
+      await database.execute({
+        sqlite: `
+          create trigger refuse before insert on tidemark_log_1 when new.key = 'refused'
+          begin select raise(abort, 'refused by a test'); end`,
+        postgres: "alter table tidemark.log_1 add check (key is distinct from 'refused')",
+      })
+      const published = await Promise.allSettled([
+        tm.publish('work', 1),
+        tm.publish('work', 2, { key: 'refused' }),
+        tm.publish('work', 3),
+      ])
+      const [, refused] = published
+      assert.deepEqual(
+        published.map(({ status }) => status),
+        ['fulfilled', 'rejected', 'fulfilled'],
+      )
+      assert.ok(refused?.status === 'rejected' && refused.reason instanceof DatabaseError)
+      assert.deepEqual(await consume(tm.reader('work'), 3), [0, 1, 3])
+    })
+
     for (const [what, change] of Object.entries(PRE_RELEASES)) {
       it(`refuses a namespace of a pre-release, ${what}, in whatever way it is opened`, async () => {
         await using database = await store.fresh()
