@@ -29,7 +29,8 @@ const routes: Route[] = Object.entries<Record<string, Operation>>(document.paths
 
 const ajv = new Ajv({ strict: false, validateFormats: false, allErrors: true })
 ajv.addSchema({ $id: 'document', ...document })
-const validators = new Map<Schema, ValidateFunction>()
+/** By the text of the schema: nearly all refusals have the same. */
+const validators = new Map<string, ValidateFunction>()
 
 /** The values that make a call of each route a good one. */
 const PARAMETERS: Record<string, string> = {
@@ -216,8 +217,9 @@ function checkAnswer({ operation }: Route, { status, headers, text, body }: Answ
 }
 
 function validatorOf(schema: Schema): ValidateFunction {
-  const known = validators.get(schema) ?? ajv.compile(withDocument(schema) as Schema)
-  validators.set(schema, known)
+  const text = JSON.stringify(schema)
+  const known = validators.get(text) ?? ajv.compile(withDocument(schema) as Schema)
+  validators.set(text, known)
   return known
 }
 
