@@ -99,6 +99,18 @@ for (const engine of ENGINES) {
       })
     }
 
+    it('gives an expired claim to whoever asks for the next one, before a batch that is ready', async () => {
+      await using place = await engine.fresh()
+      const ledger = await openLedger(await place.open(), { claimTimeout: '5m' })
+      await claim(ledger, nth(0), 'indexer-1')
+      await ledger.release(await claim(ledger, nth(1), 'indexer-1'))
+      await letTimePass(place, 6 * MINUTE)
+      const [first, second] = [await ledger.claimNext('indexer-2'), await ledger.claimNext('indexer-2')]
+      assert.deepEqual([first?.key, first?.version, first?.isTakenOver], [nth(0).key, 2, true])
+      assert.deepEqual([second?.key, second?.isTakenOver], [nth(1).key, false])
+      assert.equal(await ledger.claimNext('indexer-2'), null)
+    })
+
     it('accepts a late completion if nobody has taken over', async () => {
       await using place = await engine.fresh()
       const ledger = await openLedger(await place.open())

@@ -243,6 +243,7 @@ describe('a tick that no storage accepts', () => {
     const [letter, ...more] = await bench.deadLetters.list()
     assert.deepEqual(more, [])
     assert.match(letter?.failureReason ?? '', /LimitError: Bytes of tick 2/)
+    assert.equal(letter?.retryCount, 0, 'a retry would repeat it')
   })
 
   it('is dead-lettered alone, because it differs from its description', async () => {
