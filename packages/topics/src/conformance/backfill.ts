@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
 import { describe } from 'node:test'
 import { BackfillRunner } from '../backfill/backfill-runner.ts'
 import { ConfigError } from '../index.ts'
@@ -136,6 +137,10 @@ export function backfill({ stores, secluded }: ConformanceStores): void {
         const instrumentation = new Instrumentation(SILENT)
         const job = new BackfillTakeOver(store, new BackfillRunner({ store, instrumentation, wake() {} }), 60_000)
         const context = { renew: async () => {}, signal: new AbortController().signal }
+        // Nobody has to wait until the lease of 30 seconds expires.
+        await until(() => store.backfills.take(randomUUID(), 0, subscription), {
+          ...{ what: 'the backfill to be free at once', timeout: 20_000 },
+        })
         const result = await until(
           async () => {
             const ran = await job.run(context)

@@ -330,7 +330,10 @@ describe('a machine that is restarted', () => {
     const times = (await tm.admin.browse('work')).messages.map(({ createdAt }) => createdAt.getTime())
     assert.equal(times.length, 3)
     assert.deepEqual(times, times.toSorted())
-    // The clock itself stands still rather than going back.
+    // The clock itself stands still rather than going back, also for a topic without earlier messages.
+    await tm.publish('other', 4)
+    const [first] = (await tm.admin.browse('other')).messages
+    assert.ok(Date.now() - (first?.createdAt.getTime() ?? 0) < 1.5 * HOUR)
     assert.ok(Math.abs((await tm.admin.health()).clock?.offsetMs ?? 0) < 1.5 * HOUR)
   })
 })
