@@ -88,7 +88,8 @@ function turnOf(tx: Transaction, topicId: number, { first, last, start, end }: P
 
 /**
  * Nearly every message. The missing fields are on the class, so they take no memory in a page of messages. The messages
- * of a publish share their stamp: V8 would allocate each of its two large numbers anew for every message.
+ * of a publish share their stamp: V8 would allocate each of its two large numbers anew for every message. With a private
+ * field a group drained a tenth slower.
  */
 class PlainMessage implements RawMessage {
   declare readonly key: null
@@ -98,21 +99,21 @@ class PlainMessage implements RawMessage {
   decoded: RawMessage['decoded']
   readonly id: number
   readonly payload: string | Uint8Array
-  readonly #stamp: Stamp
+  readonly stamp: Stamp
 
   constructor(id: number, stamp: Stamp, payload: string | Uint8Array) {
     this.id = id
     this.payload = payload
     this.decoded = undefined
-    this.#stamp = stamp
+    this.stamp = stamp
   }
 
   get createdAt(): number {
-    return this.#stamp.createdAt
+    return this.stamp.createdAt
   }
 
   get salt(): number {
-    return this.#stamp.salt
+    return this.stamp.salt
   }
 }
 
