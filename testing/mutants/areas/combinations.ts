@@ -144,6 +144,27 @@ const groups: Mutant[] = [
     replace: 'if (pulse.processed + pulse.failed + pulse.filtered === 0) return',
     tests: ['conformance/consumers'],
   },
+  {
+    name: 'a group dies under a pull that waits',
+    file: `${CONSUME}/pull/pull-groups.ts`,
+    find: 'else if (member.pulls === 0) void this.#leave(member)',
+    replace: 'else void this.#leave(member)',
+    tests: ['conformance/heartbeats'],
+  },
+  {
+    name: 'a settlement that succeeds ends the outage of another',
+    file: `${TOPICS}/observe/watched-store.ts`,
+    find: '...(nacks.length === 0 ? [token] : []),',
+    replace: "...(nacks.length === 0 ? [''] : []),",
+    tests: ['conformance/refused-settlements'],
+  },
+  {
+    name: 'a group waits for a backfill that its rate makes last',
+    file: `${TOPICS}/backfill/backfill-runner.ts`,
+    find: 'record.settings.maxPerSecond * AWAITED_S',
+    replace: 'AWAITED_MESSAGES',
+    tests: ['conformance/backfill'],
+  },
 ]
 
 const sqlite: Mutant[] = [
