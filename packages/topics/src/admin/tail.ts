@@ -48,7 +48,6 @@ async function* follow(
     waker.wake()
   }
   const running = { stop: async () => end() }
-  runtime.started.add(running)
   signal?.addEventListener('abort', end, { once: true })
   try {
     let place = start

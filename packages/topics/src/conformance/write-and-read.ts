@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { describe } from 'node:test'
 import { inspect } from 'node:util'
-import type { Reader } from '../index.ts'
+import { ClosedError, type Reader } from '../index.ts'
 import type { ConformanceStores } from './conformance-store.ts'
 import { collect, consume, eventsOf, happened, payloadsOf, range, receive, soon } from './consuming.ts'
 import { it } from './it.ts'
@@ -30,6 +30,20 @@ export function writeAndRead({ stores, shared }: ConformanceStores): void {
           assert.ok(delivery.id > 0)
           // The database may be on another machine with another clock: a minute is close enough.
           assert.ok(Math.abs(delivery.createdAt.getTime() - before) < 60_000)
+        })
+
+        it('is stored when its writer has closed, which sends no more', async () => {
+          await using database = await store.fresh()
+          const tm = await database.open()
+          await tm.configureTopic('work')
+          const writer = tm.writer('work')
+          let isStored = false
+          void writer.send(1).then(() => {
+            isStored = true
+          })
+          await writer.close()
+          assert.ok(isStored)
+          await assert.rejects(writer.send(2), ClosedError)
         })
 
         it('prints and serialises as a message, without the machinery behind it', async () => {
