@@ -48,6 +48,7 @@ async function* follow(
     waker.wake()
   }
   const running = { stop: async () => end() }
+  runtime.started.add(running)
   signal?.addEventListener('abort', end, { once: true })
   try {
     let place = start

@@ -45,6 +45,7 @@ export class Writer<T = unknown> implements AsyncDisposable {
    */
   async close(): Promise<void> {
     this.#closed = true
+    await Promise.allSettled(this.#sending)
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -57,7 +57,7 @@ export async function browseBySteps(
   const examined = newestFirst ? { first: left.high + 1, last: range.high } : { first: range.low, last: left.low - 1 }
   return {
     messages,
-    next: isDone && messages.length > 0 ? null : newestFirst ? left.high + 1 : left.low - 1,
+    next: isDone ? null : newestFirst ? left.high + 1 : left.low - 1,
     examined: examined.last < examined.first ? null : examined,
   }
 }
