@@ -266,13 +266,10 @@ create function tidemark_fn.claim_next_page(
   q tidemark_fn.claim_request, s tidemark.subscription, terms tidemark_fn.claim_terms, r tidemark_fn.claim_result
 ) returns tidemark_fn.claim_result
 language plpgsql volatile as $$
-declare
-  columns text := tidemark_fn.log_columns(q.keys_only);
-  list text := tidemark_fn.pack(q.keys_only, q.as_bytes, q.shared, true);
 begin
   for attempt in 1..2 loop
     if not tidemark_fn.is_used_up(s) then
-      r := tidemark_fn.read_rows(r, tidemark_fn.window_query(columns, s, q.page_limit), list);
+      r := tidemark_fn.read_window(r, s, q);
     end if;
     exit when r.size > 0 or attempt = 2;
     s := tidemark_fn.next_window(s, tidemark_fn.take_snapshot(pg_current_xact_id()), terms.last_id, tidemark_fn.last_id(s.topic_id));

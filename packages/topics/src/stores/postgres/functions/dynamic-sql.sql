@@ -1,5 +1,5 @@
 -- Dynamic SQL. Every topic has its own tables, and a table name cannot be a parameter, so a statement that names one is
--- built as text. Only these functions and read_rows in page.sql run such texts. `$1` and `$2` in a text stand for the
+-- built as text. Only these functions and those in page.sql run such texts. `$1` and `$2` in a text stand for the
 -- arrays passed along with it.
 
 -- Runs a statement. Returns the number of rows it wrote or read.
