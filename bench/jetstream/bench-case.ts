@@ -21,3 +21,5 @@ export const ENGINE = 'jetstream'
 export const REPLICAS = 3
 /** Messages of a batch, and of a page that is claimed or acknowledged at once. */
 export const PAGE = 1_000
+/** What a process does in its first seconds is not measured: its code is not compiled yet. */
+export const WARM_UP_MS = 3_000

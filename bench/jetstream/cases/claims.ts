@@ -2,7 +2,7 @@ import { type Script, spawnScript } from '../../../testing/processes.ts'
 import { figure, ratioAtMost } from '../../figure.ts'
 import { median, percentile } from '../../statistics.ts'
 import { orders } from '../../topics/payloads.ts'
-import { type Bench, type BenchCase, ENGINE } from '../bench-case.ts'
+import { type Bench, type BenchCase, ENGINE, WARM_UP_MS } from '../bench-case.ts'
 import { openTopics } from '../open-topics.ts'
 
 const PROCESSES = 8
@@ -72,7 +72,7 @@ async function contest({ url, size }: Bench, topic: string): Promise<{ claimed: 
     await group.start({ from: 'beginning' })
     await group.stop()
     const batch = orders(LIMIT)
-    const claimsInAll = (PROCESSES * ms) / WORK_MS
+    const claimsInAll = (PROCESSES * (WARM_UP_MS + ms)) / WORK_MS
     await Promise.all(
       Array.from({ length: 8 }, async () => {
         for (let n = 0; n < (claimsInAll * LIMIT) / batch.length / 8; n++) await tidemark.publishBatch(topic, batch)

@@ -10,7 +10,6 @@ export class ClaimTurns {
   readonly #claimedAt = new Map<string, number>()
   /** Number of the last claim that each consumer of each process was served. */
   readonly #served = new Map<string, number>()
-  #isBacklog = false
 
   /** Whether the claim had better wait for those of others, who were woken by the same message. */
   note(op: Op): boolean {
@@ -18,7 +17,7 @@ export class ClaimTurns {
     const now = performance.now()
     this.#claimedAt.set(claimerOf(op), now)
     for (const [claimer, at] of this.#claimedAt) if (now - at > COMPETE_MS) this.#claimedAt.delete(claimer)
-    return this.#claimedAt.size > 1 && !this.#isBacklog
+    return this.#claimedAt.size > 1
   }
 
   /** The consumer that was served last comes last. */
@@ -28,11 +27,8 @@ export class ClaimTurns {
   }
 
   noteServed(op: Op, result: unknown): void {
-    if (op.kind !== 'claim') return
-    const { lease } = result as Results['claim']
-    // Where a page is full there is more: nobody takes it away from the others.
-    this.#isBacklog = lease !== null && lease.size >= op.limit
-    if (lease !== null) this.#served.set(claimerOf(op), Math.max(0, ...this.#served.values()) + 1)
+    if (op.kind !== 'claim' || (result as Results['claim']).lease === null) return
+    this.#served.set(claimerOf(op), Math.max(0, ...this.#served.values()) + 1)
   }
 }
 
