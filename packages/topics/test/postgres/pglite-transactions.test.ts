@@ -49,6 +49,8 @@ describe('a transaction of PGlite, whose one connection Tidemark shares', () => 
 
   it('says that a topic has to exist before, instead of deadlocking', async () => {
     const db = new PGlite()
+    // On a busy machine it takes PGlite longer than that to create the tables.
+    await (await open({ driver: pglite(db) })).close()
     const tm = await open({ driver: pglite(db) }, { statementTimeout: '2s' })
     const publishing = db.transaction(async tx => {
       await tm.publish('new', 1, { tx })
