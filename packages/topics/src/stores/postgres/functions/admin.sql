@@ -145,7 +145,6 @@ create function tidemark_fn.bit_inconsistencies(p_topic int) returns setof text
 language plpgsql volatile as $$
 declare
   known bigint;
-  lowest bigint;
 begin
   if not tidemark_fn.is_tracked(p_topic) then
     return;
@@ -155,15 +154,6 @@ begin
     union all
     select w.bit from tidemark.bit_wipe as w where w.topic_id = p_topic
   ) as b;
-  -- Based on claimed positions, not watermarks: any open transaction on the server would hold the watermarks back.
-  select coalesce(min(least(
-    greatest(s.from_id, s.at_id) + 1,
-    (select min(l.first_id) from tidemark.lease as l
-      where l.subscription_id = s.id and l.kind = 'page' and l.done_at is null and l.expired_at is null),
-    (select min(r.id) from tidemark.retry as r where r.subscription_id = s.id)
-  )), 0) into lowest
-  from tidemark.subscription as s
-  where s.topic_id = p_topic and s.status in ('ACTIVE', 'PAUSED');
   return query select f.finding from tidemark_fn.records_of(format($q$
     with looked_at as materialized (
       select * from (select * from tidemark.track_%1$s order by id limit 1000) as oldest
@@ -208,7 +198,23 @@ begin
       and not exists (select from tidemark.track_%1$s as t where t.id = p.id)
     order by p.id
     limit 10)
-  $q$, p_topic, known, lowest)) as f (finding text);
+  $q$, p_topic, known, tidemark_fn.lowest_held(p_topic))) as f (finding text);
+end
+$$;
+
+-- The lowest id that a live group holds or has not claimed. Based on claimed positions, not watermarks: any open
+-- transaction on the server would hold the watermarks back.
+create function tidemark_fn.lowest_held(p_topic int) returns bigint
+language plpgsql volatile as $$
+begin
+  return coalesce(min(least(
+    greatest(s.from_id, s.at_id) + 1,
+    (select min(l.first_id) from tidemark.lease as l
+      where l.subscription_id = s.id and l.kind = 'page' and l.done_at is null and l.expired_at is null),
+    (select min(r.id) from tidemark.retry as r where r.subscription_id = s.id)
+  )), 0)
+  from tidemark.subscription as s
+  where s.topic_id = p_topic and s.status in ('ACTIVE', 'PAUSED');
 end
 $$;
 
