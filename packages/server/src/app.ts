@@ -12,7 +12,7 @@ import { ServerMetrics } from './metrics.ts'
 import { openApiOptions } from './openapi.ts'
 import { answerProblem } from './problems/answer-problem.ts'
 import { answerClientError, answerConnect, answerExpectation } from './problems/client-error.ts'
-import { API, addRoute, type Route } from './route.ts'
+import { API, addRoute, type Route, type RouteConfig } from './route.ts'
 import { allRoutes } from './routes/all-routes.ts'
 import { isForPeople, sendShell } from './routes/page.ts'
 import { sharedSchemas } from './schemas/shared.ts'
@@ -112,7 +112,9 @@ function addHooks(app: FastifyInstance, context: Context, metrics: ServerMetrics
     recordAnswer(audit, request, reply)
     await security.guard.check(request, reply)
   })
-  app.addHook('onSend', (_, reply, payload, done) => {
+  app.addHook('onSend', (request, reply, payload, done) => {
+    const { access } = (request.routeOptions?.config ?? {}) as RouteConfig
+    if (request.method !== 'GET' && (access === 'operate' || access === 'admin')) context.sharedReads.forget()
     // A connection that is kept alive would keep the server from closing.
     if (context.closing.signal.aborted) reply.header('connection', 'close')
     context.largeAnswers.send(payload, reply.raw)

@@ -2,6 +2,7 @@ import { type Pipeline, TileMakers } from '@tidemark/pipeline'
 import { loadPage, type Page } from '@tidemark/web'
 import type { Tidemark } from 'tidemark'
 import { LargeAnswers } from './answers/large-answers.ts'
+import { SharedReads } from './answers/shared-reads.ts'
 import { UnreadPulls } from './answers/unread-pulls.ts'
 import { Audit } from './audit/audit.ts'
 import { ConcurrencyLimit } from './concurrency-limit.ts'
@@ -32,6 +33,7 @@ export class Context {
   readonly ingestedRuns: IngestedRuns
   readonly security: Security
   readonly audit: Audit
+  readonly sharedReads = new SharedReads()
   readonly tileMakers = new TileMakers()
   /** Aborts when the server closes: waits and streams end. */
   readonly closing = new AbortController()

@@ -38,11 +38,12 @@ export const claimRoutes = (context: Context): Route[] => [
     answers: {
       200: { says: 'A page', content: strict({ claims: Type.Array(Claim), next: nullable(Type.String()) }) },
     },
-    async handle({ params: { topic }, query, reply }) {
+    async handle({ params: { topic }, query, request, reply }) {
       const { limit = 100, messages = 20 } = query
       const { answerBytes } = context.settings.limits
       const most = Math.max(1, Math.floor(MOST_NAMED / Math.max(1, messages)))
-      const page = await context.topics.admin.claims(topic, { ...query, limit: Math.min(limit, most) })
+      const read = () => context.topics.admin.claims(topic, { ...query, limit: Math.min(limit, most) })
+      const page = await context.sharedReads.read(request, read)
       const fitting = countFitting(page.claims, answerBytes)
       // Only the database knows the position after a claim.
       const { next } =

@@ -76,9 +76,10 @@ export const groupRoutes = (context: Context): Route[] => [
         content: strict({ consumers: Type.Array(Consumer), next: nullable(Type.String()) }),
       },
     },
-    async handle({ params: { topic, group }, query, reply }) {
+    async handle({ params: { topic, group }, query, request, reply }) {
       const cursorOf = ({ consumer, instance }: ConsumerHealth): string => `${consumer}/${instance}`
-      const { items, next } = pageByName(await context.topics.admin.consumers(topic, { group }), cursorOf, query)
+      const all = await context.sharedReads.read(request, () => context.topics.admin.consumers(topic, { group }))
+      const { items, next } = pageByName(all, cursorOf, query)
       const page = { name: 'consumers', items, toText: JSON.stringify, cursorOf, next }
       return await sendList(reply, page, context.settings.limits.answerBytes)
     },
@@ -99,9 +100,10 @@ export const groupRoutes = (context: Context): Route[] => [
         content: strict({ members: Type.Array(Member), next: nullable(Type.String()) }),
       },
     },
-    async handle({ params: { topic, group }, query, reply }) {
+    async handle({ params: { topic, group }, query, request, reply }) {
       const cursorOf = ({ consumer, host, pid }: GroupMember): string => `${consumer}/${host}/${pid}`
-      const { items, next } = pageByName(await context.topics.admin.members(topic, group), cursorOf, query)
+      const all = await context.sharedReads.read(request, () => context.topics.admin.members(topic, group))
+      const { items, next } = pageByName(all, cursorOf, query)
       const page = { name: 'members', items, toText: JSON.stringify, cursorOf, next }
       return await sendList(reply, page, context.settings.limits.answerBytes)
     },
@@ -123,10 +125,11 @@ export const groupRoutes = (context: Context): Route[] => [
         content: strict({ retries: Type.Array(WaitingRetry), next: nullable(Type.Integer()) }),
       },
     },
-    async handle({ params: { topic, group }, query, reply }) {
+    async handle({ params: { topic, group }, query, request, reply }) {
       const { answerBytes } = context.settings.limits
       const { maxBytes } = bytesToRead(answerBytes)
-      const { retries: items, next } = await context.topics.admin.retryPage(topic, { ...query, group, maxBytes })
+      const read = () => context.topics.admin.retryPage(topic, { ...query, group, maxBytes })
+      const { retries: items, next } = await context.sharedReads.read(request, read)
       const toText = (retry: Retry): string => JSON.stringify(withPlainErrors(retryJson(retry)))
       return await sendList(reply, { name: 'retries', items, toText, cursorOf: ({ id }) => id, next }, answerBytes)
     },

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 
-/** From 5 ms to 25 ms, a twentieth of the time waited: the polls of long waits took a quarter of the processor. */
+/** From 5 ms to 25 ms, a twentieth of the time waited: a long wait leaves the processor to what is waited for. */
 const pollMs = (waitedMs: number): number => Math.min(25, Math.max(5, waitedMs / 20))
 
 export type UntilOptions = {

@@ -36,6 +36,8 @@ type Asked = {
   readonly signal?: AbortSignal
   readonly query?: { readonly [name: string]: string | number | boolean | undefined }
   readonly timeoutMs?: number
+  /** The server may answer with what it read for somebody else a second ago. */
+  readonly isShared?: true
 }
 
 export const get = async <T>(path: string, asked: Asked = {}): Promise<T> =>
@@ -69,7 +71,7 @@ async function send(
   method: string,
   path: string,
   body: object | RawBody | undefined,
-  { signal: given, query, timeoutMs = TIMEOUT_MS }: Asked,
+  { signal: given, query, timeoutMs = TIMEOUT_MS, isShared }: Asked,
 ): Promise<Response> {
   const url = new URL(API + path, location.href)
   for (const [name, value] of Object.entries(query ?? {})) {
@@ -81,6 +83,7 @@ async function send(
     method,
     headers: {
       accept: 'application/json',
+      ...(isShared && { 'cache-control': 'max-age=1' }),
       ...(hasBody && { 'content-type': 'application/json' }),
       ...(method !== 'GET' && csrf.value !== '' && { 'x-csrf-token': csrf.value }),
     },

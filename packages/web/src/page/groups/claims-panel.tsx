@@ -16,6 +16,7 @@ export function ClaimsPanel({ topic, group }: { topic: string; group: string }) 
     signal =>
       get<{ claims: Claim[]; next: string | null }>(place, {
         signal,
+        isShared: true,
         query: { ...(group !== '' && { group }), limit: SHOWN, messages: 1 },
       }),
     [topic, group],

@@ -15,8 +15,8 @@ export const useMembers = (place: string, isGone: boolean): Loaded<readonly Row[
     async (signal): Promise<readonly Row[]> => {
       if (isGone) return []
       const [{ members }, { consumers }] = await Promise.all([
-        get<{ members: Member[] }>(`${place}/members`, { signal }),
-        get<{ consumers: Consumer[] }>(`${place}/consumers`, { signal }),
+        get<{ members: Member[] }>(`${place}/members`, { signal, isShared: true }),
+        get<{ consumers: Consumer[] }>(`${place}/consumers`, { signal, isShared: true }),
       ])
       return members.map(member => ({ ...member, figures: figuresOf(member, consumers) }))
     },

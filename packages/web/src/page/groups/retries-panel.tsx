@@ -13,7 +13,7 @@ const SHOWN = 50
 /** Failed messages that wait for another attempt, with their errors. */
 export function RetriesPanel({ place, topic, count: total }: { place: string; topic: string; count: number }) {
   const loaded = useLoaded(
-    signal => get<{ retries: Retry[] }>(`${place}/retries`, { signal, query: { limit: SHOWN } }),
+    signal => get<{ retries: Retry[] }>(`${place}/retries`, { signal, isShared: true, query: { limit: SHOWN } }),
     [place, total === 0],
     total === 0 ? undefined : 2_000,
   )
