@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, it } from 'node:test'
+import { until } from '../../../testing/until.ts'
 import { serve, type TestServer } from './servers.ts'
 
 const SHARED = { 'cache-control': 'max-age=10' }
@@ -30,6 +31,18 @@ describe('reads of a group', () => {
     assert.equal(await count(), 2)
     assert.equal(await count({ 'cache-control': 'no-cache' }), 2)
     assert.equal(await count({ 'cache-control': 'max-age=0' }), 2)
+  })
+
+  it('are made again when they are older than accepted', async () => {
+    await using server = await serve()
+    const fail = await failing(server)
+    const retries = async (): Promise<number> =>
+      (await server.get(`${GROUP}/retries`, { 'cache-control': 'max-age=1' })).body.retries.length
+    await fail()
+    assert.equal(await retries(), 1)
+    await fail()
+    // Sooner than the read is forgotten, which is after ten seconds.
+    await until(async () => (await retries()) === 2, { what: 'the second retry', timeout: 8_000 })
   })
 
   it('are those of the same address only', async () => {
